@@ -36,8 +36,8 @@ struct FollowedArrival {
     }
     /// What the arrival is estimated from before there is a position; `nil` if nothing is known.
     var early: EarlyArrival? { didSet { self.settledUntil = 0 } }
-    /// The last position, and its time by the phone's clock.
-    private var last: (place: Coordinate, at: Int64)?
+    /// The last position, its time by the phone's corrected clock, and when it was received.
+    private var last: (place: Coordinate, at: Int64, received: UInt64)?
     /// The frame of the newest position. It is decoded once a second, however many arrive.
     private var unread: [UInt8]?
     /// Until then there is nothing to do, unless something is received.
@@ -84,17 +84,32 @@ struct FollowedArrival {
     /// Stores only a reference. The frame is decoded at the next check.
     mutating func received(position frame: [UInt8]) { self.unread = frame }
 
+    /// Metres. A rider who is that close to the destination is about to arrive. Many do so earlier than predicted.
+    static let nearMeters = 150.0
+
     /// - Parameter now: when it was received, or would have been.
     mutating func observe(_ fix: Fix, now: UInt64) {
         guard fix.at > self.last?.at ?? 0 else { return }
         self.settledUntil = 0
-        self.last = (fix.place, fix.at)
+        if self.isAfterCorrection(fix, now) { self.estimator.clockChanged() }
+        self.last = (fix.place, fix.at, now)
         self.estimator.observe(Reading(fix))
         let metersAhead = self.route?.follow(fix.place)
+        let metersToGo = metersAhead ?? Point(fix.place).meters(to: Point(self.destination))
+        // Without the line of a route, a rider may be on the other bank of a river.
+        let knowsWay = metersAhead != nil || self.lastKnown?.source == ArrivalSource.builtIn.rawValue
         self.time.observe(
-            metersToGo: metersAhead ?? Point(fix.place).meters(to: Point(self.destination)),
-            isAlongRoute: metersAhead != nil, now: now)
+            metersToGo: metersToGo, isAlongRoute: metersAhead != nil,
+            isNear: knowsWay && metersToGo <= Self.nearMeters, now: now)
         if self.route != nil, metersAhead == nil { self.deviated() }
+    }
+
+    /// Whether the phone's clock was corrected since the last position: its times advance by more than what has passed. A
+    /// position that was delayed looks the same, and little is lost by it.
+    private func isAfterCorrection(_ fix: Fix, _ now: UInt64) -> Bool {
+        guard let last = self.last else { return false }
+        let passed = Int64(clamping: (now - min(now, last.received)) / 1_000_000)
+        return fix.at - last.at > passed + ClockSkew.tolerance
     }
 
     /// The last calculation no longer applies. Followers see for themselves that the rider is elsewhere; new ones do not
@@ -267,13 +282,14 @@ struct FollowedArrival {
             self.time.failed(calculation, now: now)
             return nil
         }
-        self.time.succeeded(calculation, seconds: seconds, now: now)
+        let isNew = self.time.succeeded(calculation, seconds: seconds, now: now)
+        // Close to the destination, followers receive what they do not know yet. For them, a rider who waits at the door
+        // stays about to arrive.
+        guard isNew || Self.isShared(calculation) else { return nil }
         guard case .ok(let remaining) = self.time.state(now: now) else { return nil }
         let confidence: ArrivalConfidence = route.map { $0.answer.knowsTraffic ? .high : .medium } ?? .low
         let source = (route?.source ?? .builtIn).rawValue
         let range = self.range(ofSeconds: remaining, source: source, wall)
-        // A rider who waits at the door stays about to arrive, and followers know it.
-        guard calculation.reason != .overdue || remaining > 0 else { return nil }
         self.route = self.last.flatMap { last in
             // The way takes as long as the estimate says.
             if let route {
@@ -340,7 +356,12 @@ struct FollowedArrival {
     }
 
     /// Whether the calculation needs the lease. Close to the destination it does not, because no provider knows more.
-    static func isShared(_ calculation: ArrivalTime.Calculation) -> Bool { calculation.reason != .overdue }
+    static func isShared(_ calculation: ArrivalTime.Calculation) -> Bool {
+        switch calculation.reason {
+        case .due, .deviation: true
+        case .overdue, .near: false
+        }
+    }
 
     /// - Parameter isOurs: whether this gateway holds the lease. If not, another gateway calculated less than the
     ///   interval ago and will do so again. Until then the gateway's own estimators are better than nothing, and better

@@ -51,6 +51,9 @@ package struct ArrivalTime: Sendable {
             /// The predicted time has passed, and the rider has not arrived. Close to the destination no provider knows
             /// more than the built-in estimator, which is used alone.
             case overdue
+            /// The rider is close to the destination, possibly sooner than predicted. The built-in estimator is used alone,
+            /// and only an earlier arrival counts: that of a rider who waits is soon due or overdue.
+            case near
         }
 
         package let reason: Reason
@@ -74,6 +77,7 @@ package struct ArrivalTime: Sendable {
     private var nearestMeters: Double?
     private var isAlongRoute = false
     private var deviates = false
+    private var isNear = false
     private var seenAt: UInt64?
 
     package init(bounds: Bounds = Bounds()) { self.bounds = bounds }
@@ -84,11 +88,15 @@ package struct ArrivalTime: Sendable {
     ///   - metersToGo: the distance to the destination.
     ///   - isAlongRoute: whether it is the distance along the route that was calculated, which may lead away from the
     ///     destination for a while. Otherwise it is the straight line.
-    package mutating func observe(metersToGo: Double, isAlongRoute: Bool = false, now: UInt64) {
+    ///   - isNear: the rider is about to arrive.
+    package mutating func observe(
+        metersToGo: Double, isAlongRoute: Bool = false, isNear: Bool = false, now: UInt64
+    ) {
         // After a silence, the rider may have taken any route.
         if let seenAt = self.seenAt, now > seenAt + self.bounds.freshFor { self.deviates = true }
         self.seenAt = now
         if isAlongRoute != self.isAlongRoute { (self.isAlongRoute, self.nearestMeters) = (isAlongRoute, nil) }
+        self.isNear = isNear
         self.nearestMeters = min(self.nearestMeters ?? metersToGo, metersToGo)
         if let nearest = self.nearestMeters, metersToGo > nearest + self.bounds.deviationMeters { self.deviates = true }
     }
@@ -100,7 +108,7 @@ package struct ArrivalTime: Sendable {
     package mutating func redirected() {
         (self.arrivesAt, self.calculatedAt, self.running) = (nil, nil, nil)
         (self.triedAt, self.askedAt) = (nil, nil)
-        (self.nearestMeters, self.deviates, self.failures) = (nil, false, 0)
+        (self.nearestMeters, self.deviates, self.isNear, self.failures) = (nil, false, false, 0)
     }
 
     /// Starts a calculation if one is due. The caller ends it with `succeeded`, `failed` or `ceded`.
@@ -123,10 +131,17 @@ package struct ArrivalTime: Sendable {
     }
 
     /// - Parameter seconds: from the start of the calculation to the arrival.
-    package mutating func succeeded(_ calculation: Calculation, seconds: Double, now: UInt64) {
-        guard calculation == self.running, seconds.isFinite else { return self.failed(calculation, now: now) }
+    /// - Returns: whether followers see another arrival time than before.
+    @discardableResult
+    package mutating func succeeded(_ calculation: Calculation, seconds: Double, now: UInt64) -> Bool {
+        guard calculation == self.running, seconds.isFinite else {
+            self.failed(calculation, now: now)
+            return false
+        }
         self.running = nil
-        self.accept(seconds: seconds, from: calculation.began, now: now)
+        let isLater = self.arrivesAt.map { Self.arrival(after: seconds, from: calculation.began) >= $0 } ?? false
+        guard calculation.reason != .near || !isLater else { return false }
+        return self.accept(seconds: seconds, from: calculation.began, now: now)
     }
 
     /// Another gateway calculates for this job. `adopt` receives its result; otherwise this gateway soon tries again.
@@ -148,25 +163,30 @@ package struct ArrivalTime: Sendable {
         if began + self.bounds.shortestInterval >= self.askedAt.map({ $0 + self.bounds.interval }) ?? 0 {
             self.askedAt = began
         }
-        self.accept(seconds: seconds, from: began, now: now)
+        _ = self.accept(seconds: seconds, from: began, now: now)
     }
 
-    private mutating func accept(seconds: Double, from began: UInt64, now: UInt64) {
+    private static func arrival(after seconds: Double, from began: UInt64) -> UInt64 {
+        began + UInt64.seconds(min(max(0, seconds), self.longestSeconds))
+    }
+
+    private mutating func accept(seconds: Double, from began: UInt64, now: UInt64) -> Bool {
         (self.failures, self.calculatedAt) = (0, began)
         (self.nearestMeters, self.deviates) = (nil, false)
-        let arrival = began + UInt64.seconds(min(max(0, seconds), Self.longestSeconds))
+        let arrival = Self.arrival(after: seconds, from: began)
         let remaining = Double(arrival) / 1e9 - Double(now) / 1e9
         if let shown = self.arrivesAt, shown <= now {
             // Followers see "any moment" already. A rider who waits at the door stays about to arrive.
-            guard remaining > self.bounds.jitterSeconds else { return }
+            guard remaining > self.bounds.jitterSeconds else { return false }
         } else if let shown = self.arrivesAt {
             let difference = abs(Double(arrival) / 1e9 - Double(shown) / 1e9)
             // A difference of a few seconds matters only close to the arrival.
             guard difference > min(self.bounds.jitterSeconds, max(0, remaining) * self.bounds.jitterShare) else {
-                return
+                return false
             }
         }
         self.arrivesAt = arrival
+        return true
     }
 
     package mutating func failed(_ calculation: Calculation, now: UInt64) {
@@ -196,7 +216,7 @@ package struct ArrivalTime: Sendable {
         else { return now }
         var end = min(
             seenAt + self.bounds.freshFor, calculatedAt + self.bounds.goodFor, askedAt + self.bounds.interval)
-        if self.deviates { end = min(end, triedAt + self.bounds.shortestInterval) }
+        if self.deviates || self.isNear { end = min(end, triedAt + self.bounds.shortestInterval) }
         if let arrivesAt { end = min(end, max(arrivesAt, triedAt + self.bounds.shortestInterval)) }
         return max(now, end)
     }
@@ -222,8 +242,10 @@ package struct ArrivalTime: Sendable {
         if now >= askedAt + self.bounds.interval { return .due }
         guard now >= triedAt + self.bounds.shortestInterval else { return nil }
         if self.deviates { return .deviation }
+        guard let arrivesAt = self.arrivesAt else { return nil }
         // Otherwise it would show "any moment" for the rest of the interval.
-        return self.arrivesAt.map { $0 <= now } ?? false ? .overdue : nil
+        if arrivesAt <= now { return .overdue }
+        return self.isNear && arrivesAt > now + self.bounds.shortestInterval ? .near : nil
     }
 
     /// Ticks are a little late. Intervals are counted from the time a calculation was due, so delays do not add up.

@@ -1,6 +1,7 @@
 // Learns what an unknown rider travels with. Walkers, cyclists and drivers differ in the speed that they exceed for 15 % of
 // the time they move: it was below 2.2 m/s for 98 % of recorded walks, between 2.7 and 5.2 m/s for nearly all bicycle rides,
-// and above 5.7 m/s for 98 % of car trips. Slow traffic and a push up the hill are exceptions, so a change needs evidence.
+// and above 5.7 m/s for 98 % of car trips. Slow traffic and a push up the hill are exceptions, so a change needs evidence: five
+// minutes of walking. A phone that lies still wanders, which is no evidence.
 
 package import EnrouteWire
 
@@ -13,6 +14,11 @@ package struct LearnedVehicle: Hashable, Sendable {
     static let (secondsPerMeter, longest) = (0.5, 50.0)
     /// m/s. A slower rider stands and says nothing about the vehicle.
     static let standing = 0.5
+    /// The readings of a phone that lies still wander, too. A rider is measured for longer until it is so many accuracy radii
+    /// from where it was, at most so many m, and after so many s it stands.
+    static let (wanderingRadii, farthestWandering, longestWandering) = (2.25, 80.0, 120.0)
+    /// m/s. A rider whose phone measures less stands, if it may have wandered.
+    static let resting = 0.4
     /// The upper bounds of the speed for `foot` and `bicycle`, m/s.
     static let bounds = (foot: 2.5, bicycle: 6.5)
     /// m/s beyond a bound before a vehicle that was learned changes.
@@ -20,39 +26,84 @@ package struct LearnedVehicle: Hashable, Sendable {
     /// The share of the moving time with lower speeds.
     static let quantile = 0.85
     /// Measurements before the first conclusion: two minutes of movement.
-    static let least = 6
+    static let least: UInt8 = 6
     /// With more measurements, all count half, so that a rider who changes the vehicle is noticed.
-    static let most = 180
+    static let most: UInt8 = 180
+    /// The speeds of walkers over a measurement and at its end, m/s.
+    static let (walkingSpeeds, walkingSpeedsAtEnd) = (0.8...bounds.foot, resting...4)
+    /// The measurements of walking, less the others, that prove a walker, whatever it did before: five minutes. Cars in
+    /// traffic jams are as slow, but stand in between: those of Sources/ETA/README.md reach 9.
+    static let provenWalking: UInt8 = 15
 
     /// `nil` until enough is known.
     package private(set) var vehicle: Vehicle?
+    // In bytes, because each trip stores them twice.
+    private var total: UInt8 = 0
+    /// Measurements of walking less the other ones, 0 to `provenWalking`.
+    private(set) var walking: UInt8 = 0
+    /// The parts of the present measurement.
+    private var parts: UInt8 = 1
     private var from: Reading?
     /// The number of measurements by speed, half a metre per second each; the last one also counts all faster ones.
     private var counts = SIMD16<UInt8>()
-    private var total = 0
 
     package init() {}
 
     /// - Parameter reading: newer than the one before.
     package mutating func observe(_ reading: Reading) {
-        guard let from = self.from else { return self.from = reading }
+        guard let from = self.from else { return self.measure(from: reading) }
         let seconds = Double(reading.at - from.at) / 1000
         let accuracy = max(from.accuracyMeters ?? 0, reading.accuracyMeters ?? 0)
-        let needed = max(Self.window.lowerBound, min(Self.longest, Self.secondsPerMeter * accuracy))
+        let part = max(Self.window.lowerBound, min(Self.longest, Self.secondsPerMeter * accuracy))
+        let needed = part * Double(self.parts)
         guard seconds >= needed else { return }
-        self.from = reading
-        let speed = from.point.meters(to: reading.point) / seconds
-        guard seconds <= Self.window.upperBound, speed > Self.standing else { return }
-        if self.total >= Self.most {
-            self.counts = self.counts &>> 1
-            self.total = self.counts.indices.reduce(0) { $0 + Int(self.counts[$1]) }
-        }
+        guard seconds <= needed - part + Self.window.upperBound else { return self.measure(from: reading) }
+        let meters = from.point.meters(to: reading.point)
+        let isMoving = meters > Self.standing * seconds
+        let isWandering = meters <= min(Self.farthestWandering, Self.wanderingRadii * accuracy)
+        let isAtRest = reading.speedMetersPerSecond.map { $0 < Self.resting } ?? false
+        if isMoving, isWandering, !isAtRest, needed + part <= Self.longestWandering { return self.parts += 1 }
+        self.measure(from: reading)
         // A longer measurement counts for those that it replaces.
         let weight = UInt8(needed / Self.window.lowerBound)
-        self.counts[min(self.counts.scalarCount - 1, Int(min(speed, 100) / Self.binWidth))] += weight
-        self.total += Int(weight)
+        guard isMoving, !isWandering else { return self.walking -= min(self.walking, weight) }
+        // In a long measurement a car may have stood, so it counts half.
+        self.countWalking(meters / seconds, atEnd: reading.speedMetersPerSecond, (weight + 1) / 2)
+        self.count(meters / seconds, weight)
         guard self.total >= Self.least else { return }
         self.conclude(from: self.upperSpeed)
+    }
+
+    private mutating func measure(from reading: Reading) { (self.from, self.parts) = (reading, 1) }
+
+    /// The time of the next reading cannot be compared with that of the last one.
+    mutating func clockChanged() { self.from = nil }
+
+    private mutating func count(_ speed: Double, _ weight: UInt8) {
+        if self.total >= Self.most {
+            self.counts = self.counts &>> 1
+            self.recount()
+        }
+        self.counts[min(self.counts.scalarCount - 1, Int(min(speed, 100) / Self.binWidth))] += weight
+        self.total += weight
+        if self.walking >= Self.provenWalking { self.forgetFasterSpeeds() }
+    }
+
+    private mutating func forgetFasterSpeeds() {
+        self.vehicle = .foot
+        for index in self.counts.indices where Double(index) * Self.binWidth >= Self.bounds.foot {
+            self.counts[index] = 0
+        }
+        self.recount()
+    }
+
+    private mutating func recount() { self.total = self.counts.wrappedSum() }
+
+    private mutating func countWalking(_ speed: Double, atEnd: Double?, _ weight: UInt8) {
+        let isWalking =
+            Self.walkingSpeeds.contains(speed) && atEnd.map { Self.walkingSpeedsAtEnd.contains($0) } ?? true
+        self.walking =
+            isWalking ? min(Self.provenWalking, self.walking + weight) : self.walking - min(self.walking, weight)
     }
 
     private static let binWidth = 0.5

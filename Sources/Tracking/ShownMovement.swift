@@ -43,7 +43,10 @@ package struct ShownMovement: Sendable {
     package mutating func show(_ fix: Fix, isAnew: Bool) -> Fix {
         if isAnew { self.matcher.reset() }
         let estimate = self.filter.observe(Reading(fix), heading: fix.headingDegrees, isAnew: isAnew)
-        self.learn(from: Reading(at: fix.at, point: estimate.point, accuracyMeters: fix.accuracyMeters))
+        self.learn(
+            from: Reading(
+                at: fix.at, point: estimate.point, accuracyMeters: fix.accuracyMeters,
+                speedMetersPerSecond: estimate.speedMetersPerSecond))
         var (point, isSnapped) = (estimate.point, false)
         if let streets, let match = self.matcher.match(estimate, at: fix.at, by: self.vehicle, on: streets) {
             (point, isSnapped) = (match, true)

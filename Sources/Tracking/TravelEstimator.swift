@@ -48,7 +48,7 @@ package struct TravelEstimator: Hashable, Sendable {
     /// - Parameter reading: accepted, so newer than the one before.
     package mutating func observe(_ reading: Reading) {
         defer { self.last = reading }
-        if self.vehicle == nil { self.learned.observe(reading) }
+        if self.learnsAnother(from: reading) { return self.restart(at: reading) }
         guard let last = self.last, let from = self.from else { return self.from = reading }
         if Self.seconds(from: last, to: reading) > Self.silence {
             self.complete(from, last)
@@ -58,6 +58,25 @@ package struct TravelEstimator: Hashable, Sendable {
             self.from = reading
         }
     }
+
+    /// The phone's clock was corrected, so the time of the next reading cannot be compared with those before.
+    package mutating func clockChanged() {
+        self.learned.clockChanged()
+        guard let from, let last else { return }
+        self.complete(from, last)
+        self.from = nil
+    }
+
+    /// Returns whether the rider changed the vehicle.
+    private mutating func learnsAnother(from reading: Reading) -> Bool {
+        guard self.vehicle == nil else { return false }
+        let before = self.learned.vehicle
+        self.learned.observe(reading)
+        return before != nil && self.learned.vehicle != before
+    }
+
+    /// The progress with one vehicle says nothing about that with another.
+    private mutating func restart(at reading: Reading) { (self.from, self.meters, self.seconds) = (reading, 0, 0) }
 
     private mutating func complete(_ from: Reading, _ to: Reading) {
         self.meters += from.point.meters(to: to.point)

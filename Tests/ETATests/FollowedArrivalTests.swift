@@ -185,6 +185,33 @@ import Tracking
         Issue.record("no calculation was started for the rider who turned round")
     }
 
+    @Test(arguments: [25, 50])
+    func `a phone whose clock was slow at first arrives when one with the right clock does`(correction: Int) throws {
+        var (right, slow) = (Self.arrival(), Self.arrival())
+        for seconds in 0...90 {
+            // 11 m/s. The gateway corrects the clock after 12 s.
+            let away = 5 - Double(seconds) / 100
+            right.observe(Self.fix(away, at: seconds), now: Self.ns(seconds))
+            let at = seconds < 12 ? seconds - correction : seconds
+            slow.observe(Self.fix(away, at: at), now: Self.ns(seconds))
+        }
+        let expected = try #require(Self.calculate(&right, 90)?.seconds)
+        let found = try #require(Self.calculate(&slow, 90)?.seconds)
+        #expect(abs(found - expected) < 20, "\(found) instead of \(expected)")
+    }
+
+    @Test func `positions that arrive late, or rarely, teach as much as others`() throws {
+        var (every, rarely) = (Self.arrival(), Self.arrival())
+        for seconds in 0...300 {
+            let fix = Self.fix(5 - Double(seconds) / 100, at: seconds)
+            every.observe(fix, now: Self.ns(seconds))
+            if seconds.isMultiple(of: 30) { rarely.observe(fix, now: Self.ns(seconds + 3 + seconds % 4)) }
+        }
+        #expect(every.learned?.assumedVehicle == .car && rarely.learned?.assumedVehicle == .car)
+        let (expected, found) = (Self.calculate(&every, 300)?.seconds, Self.calculate(&rarely, 310)?.seconds)
+        #expect(abs(try #require(found) - #require(expected)) < 5)
+    }
+
     @Test func `the arrival after another stop includes that stop, or only the number of stops`() {
         let between = Coordinate(latitude: 48.2, longitude: 16.5)!
         var direct = Self.arrival()

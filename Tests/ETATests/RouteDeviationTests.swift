@@ -178,4 +178,62 @@ import Tracking
         trip.pass(30) { Self.place(-Double($0 - 300) * 10) }
         #expect(trip.published.contains { $0.key > 300 && $0.value.seconds ?? 0 > 30 })
     }
+
+    // MARK: close to the destination
+
+    /// A provider that predicts slow traffic: 3 m/s on a straight line, with or without its line.
+    private static func slow(from start: Coordinate, hasLine: Bool = true) -> SourcedRoute? {
+        let meters = Point(start).meters(to: Point(self.door))
+        let answer = try? RouteAnswer(
+            seconds: max(1, meters) / 3, meters: max(1, meters), knowsTraffic: true,
+            line: hasLine ? [start, self.door] : nil)
+        return answer.map { SourcedRoute(answer: $0, source: .osrm) }
+    }
+
+    @Test(arguments: [true, false])
+    func `a rider who is faster than predicted is about to arrive at the door, without a query`(hasProvider: Bool) {
+        var trip = Trip()
+        trip.arrival.vehicle = .car
+        if hasProvider { trip.answer = { Self.slow(from: $0) } }
+        // A jam, and then 12 m/s: within 150 m of the door after 41 s, and at the door after 53 s.
+        let place = { (second: Int) in Self.place(min(0, -400 + Double(max(0, second - 20)) * 12)) }
+        trip.pass(53, at: place)
+        let shown = trip.published.max { $0.key < $1.key }
+        let left = (shown?.value.arrivesAt ?? .max) - trip.wall
+        #expect((0..<20_000).contains(left), "\(trip.published.mapValues { $0.seconds })")
+        #expect(shown?.value.source == "built_in" && trip.reasons[shown?.key ?? 0] == .near)
+        // The line stays as long as the rider follows it.
+        #expect((shown?.value.route != nil) == hasProvider)
+        #expect(trip.asked == [0])
+        // At the door, nothing is sent more often than otherwise.
+        trip.pass(120, at: place)
+        #expect(trip.published.keys.filter { $0 > 60 }.sorted() == [120], "\(trip.published.keys.sorted())")
+        #expect(trip.asked == [0, 60, 120])
+    }
+
+    @Test func `a rider on the other bank is not close, and neither is one with a route past the destination`() {
+        var bank = Trip()
+        // Another gateway's route, whose line was too long.
+        bank.answer = { _ in
+            (try? RouteAnswer(seconds: 900, meters: 9000, knowsTraffic: false)).map {
+                SourcedRoute(answer: $0, source: .osrm)
+            }
+        }
+        bank.pass(60) { Self.place(-100, Double($0)) }
+        #expect(bank.reasons == [0: .due] && bank.published.count == 1)
+        var past = Trip()
+        let line = [Self.place(-300, 90), Self.place(300, 90), Self.place(300), Self.door]
+        past.answer = { Self.osrm(line, from: $0) }
+        past.pass(40) { Self.along(line, Double($0) * 10) }
+        #expect(Set(past.reasons.values) == [.due], "\(past.reasons)")
+    }
+
+    @Test func `a rider who waits close to the destination does not cause messages`() {
+        var trip = Trip()
+        trip.answer = { Self.slow(from: $0) }
+        trip.pass(30) { Self.place(-400 + Double($0) * 10) }
+        trip.pass(29) { _ in Self.place(-110) }
+        // Earlier arrivals were sent on the way, none while it waits.
+        #expect(trip.published.keys.allSatisfy { $0 <= 40 }, "\(trip.published.keys.sorted())")
+    }
 }

@@ -11,6 +11,7 @@ import Testing
         var isFollowed = true
         var isSeen = true
         var metersToGo = 6000.0
+        var isNear = false
         /// Seconds that the provider returns; `nil` if it fails.
         var answer: (Double) -> Double? = { 600 - $0 }
         /// When calculations started.
@@ -20,7 +21,9 @@ import Testing
         mutating func pass(seconds: Int) {
             for _ in 0..<seconds {
                 self.now += 1
-                if self.isSeen { self.arrival.observe(metersToGo: self.metersToGo, now: self.time) }
+                if self.isSeen {
+                    self.arrival.observe(metersToGo: self.metersToGo, isNear: self.isNear, now: self.time)
+                }
                 guard let calculation = self.arrival.start(isFollowed: self.isFollowed, now: self.time) else {
                     continue
                 }
@@ -116,6 +119,39 @@ import Testing
         trip.answer = { _ in 240 }
         trip.pass(seconds: 12)
         #expect(try #require(trip.seconds) > 200)
+    }
+
+    @Test func `close to the destination a faster rider is noticed every 10 s, without queries, until it arrives`() {
+        var trip = Trip()
+        trip.pass(seconds: 20)
+        (trip.isNear, trip.metersToGo, trip.answer) = (true, 140, { 60 - $0 })
+        trip.pass(seconds: 1)
+        #expect(trip.seconds == 39 && trip.reasons == [.due, .near])
+        trip.answer = { 50 - $0 }
+        trip.pass(seconds: 29)
+        // 10 s before the arrival, the next calculation is that of a rider who is overdue.
+        #expect(trip.seconds == 0 && trip.calculated == [1, 21, 31, 50])
+        #expect(trip.reasons == [.due, .near, .near, .overdue])
+        // Queries are as frequent as otherwise.
+        trip.pass(seconds: 60)
+        #expect(zip(trip.calculated, trip.reasons).filter { $1 == .due }.map { $0.0 } == [1, 61])
+    }
+
+    @Test func `a rider who waits close to the destination does not postpone the arrival before it is due`() {
+        var trip = Trip()
+        trip.answer = { _ in 45 }
+        trip.isNear = true
+        trip.pass(seconds: 45)
+        #expect(trip.seconds == 1 && Set(trip.reasons) == [.due, .near])
+        // Nobody is told the same or a later time.
+        var arrival = ArrivalTime()
+        arrival.observe(metersToGo: 100, isNear: true, now: 0)
+        let changes = [(0.0, 60.0), (10, 70), (20, 41), (30, 20)].map { now, seconds in
+            arrival.observe(metersToGo: 100, isNear: true, now: .seconds(now))
+            guard let calculation = arrival.start(isFollowed: true, now: .seconds(now)) else { return false }
+            return arrival.succeeded(calculation, seconds: seconds, now: .seconds(now))
+        }
+        #expect(changes == [true, false, false, true])
     }
 
     @Test func `US-072 AC-005: without locations the arrival is recalculating, then unavailable, and not calculated`() {

@@ -59,6 +59,23 @@ import Testing
         #expect(silent.seconds(from: a, to: b) == known.seconds(from: a, to: b))
     }
 
+    @Test func `a correction of the phone's clock is no time that the rider took`() {
+        for correction in [25.0, 50] {
+            var (right, slow) = (TravelEstimator(), TravelEstimator())
+            for second in 0...60 {
+                var reading = Self.start.moved(northMeters: Double(second) * 10)
+                reading.at += Int64(second) * 1000
+                right.observe(reading)
+                // After 12 s its times advance by those of the correction.
+                if second == 12 { slow.clockChanged() }
+                if second < 12 { reading.at -= Int64(correction * 1000) }
+                slow.observe(reading)
+            }
+            let (a, b) = (Self.away(600), Self.away(6600))
+            #expect(abs(slow.seconds(from: a, to: b) - right.seconds(from: a, to: b)) < 15)
+        }
+    }
+
     @Test func `every vehicle has a usual progress, and a walker needs longest`() {
         func seconds(_ vehicle: Vehicle?) -> Double {
             var estimator = TravelEstimator(vehicle: vehicle)
