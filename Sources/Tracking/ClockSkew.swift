@@ -69,6 +69,8 @@ package struct ClockSkew: Hashable, Sendable {
         // of a device that takes over, and of this one when its clock is set right, would be the older ones. Or the clock was
         // taken for slower than it is: the messages before this one were delayed.
         if rest < 0, !isRefused || late >= -Self.tolerance {
+            // How much later it was captured than the one before, a clock that jumped does not say.
+            if late < -Self.tolerance { self.step = 1 }
             self.adopt(late, at: at, now: now, shownAt)
             return nil
         }

@@ -10,12 +10,10 @@ import Testing
 
 /// Riders that report positions they should not, and what their followers see.
 @Suite struct PositionThreatTests {
-    private static let place = Coordinate(latitude: 41.9, longitude: 12.5)!
-    /// Some metres away.
-    private static let otherPlace = Coordinate(latitude: 41.90003, longitude: 12.5)!
-
-    private static func report(_ job: JobID, at time: Int64, _ place: Coordinate = Self.place) -> LocationReport {
-        LocationReport(job: job, sequence: 1, fixes: [Fix(at: time, place: place, accuracyMeters: 5)])
+    private static func report(_ job: JobID, at time: Int64, accuracy: Double = 5) -> LocationReport {
+        LocationReport(
+            job: job, sequence: 1,
+            fixes: [Fix(at: time, place: Coordinate(latitude: 41.9, longitude: 12.5)!, accuracyMeters: accuracy)])
     }
 
     private static func run(_ body: @escaping @Sendable (RunningGateway, JobID) async throws -> Void) async throws {
@@ -48,13 +46,13 @@ import Testing
                     for time in times { try await rider.send(.location(Self.report(job, at: time))) }
                     // From the future, so it is shown as captured when it arrived, after all others.
                     let future = WallClock.nowMilliseconds + 25_000
-                    try await rider.send(.location(Self.report(job, at: future, Self.otherPlace)))
+                    try await rider.send(.location(Self.report(job, at: future, accuracy: 6)))
                     var (last, isLast) = (Int64(0), false)
                     while !isLast {
                         let next = try await seen.location().fix
                         #expect(next.at > last)
                         #expect((now - 60_000...now + 200_000).contains(next.at))
-                        (last, isLast) = (next.at, next.place.latitude > Self.place.latitude)
+                        (last, isLast) = (next.at, next.accuracyMeters == 6)
                     }
                 }
             }
