@@ -105,10 +105,11 @@ package struct ClockSkew: Hashable, Sendable {
         self.noticeAt = self.correction == 0 ? nil : now + Self.noticeAfter
     }
 
-    /// Readings after the one that is shown stay after it, by as much as they were captured later.
+    /// Readings after the one that is shown stay after it, by as much as they were captured later, but none moves further into
+    /// the future than `tolerance`.
     private mutating func correct(by correction: Int64, at: Int64, _ shownAt: Int64?) {
         self.correction = correction
-        self.slack = shownAt.map { min(Self.furthest, max(0, $0 - at - correction + self.step)) } ?? 0
+        self.slack = shownAt.map { min(Self.tolerance, max(0, $0 - at - correction + self.step)) } ?? 0
     }
 
     private mutating func notice(_ now: UInt64) -> Int64? {
