@@ -89,8 +89,11 @@ class Interface:
 
     def asked(self, method: str, path: str) -> tuple[Operation | None, bool]:
         """The operation that a request is for, and whether the path exists with another method."""
-        # An empty path segment is ignored.
-        path = "/" + "/".join(part for part in path.split("?", 1)[0].split("/") if part)
+        path = path.split("?", 1)[0]
+        # Nothing is at a path with an empty segment. A slash at the end is ignored.
+        if "//" in path:
+            return None, False
+        path = "/" + path.strip("/")
         fits = [one for one in self.operations if one.fits(path)]
         # A path parameter may match a literal: the literal takes precedence.
         most = max((one.literals for one in fits), default=0)
