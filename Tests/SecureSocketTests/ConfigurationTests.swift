@@ -64,7 +64,7 @@ import Testing
         #expect("\(TLSConfigurationError.truncated(path: key))".contains("Copy the file again"))
     }
 
-    @Test func `a chain without the CA that the certificate names is a problem, and with it there is none`() throws {
+    @Test func `a chain without the CA that the certificate names is a problem, and a complete one is not`() throws {
         let folder = self.files.folder
         let authority = try TestAuthority()
         func problem(_ files: TestAuthority.Files, and further: String = "") throws -> TLSConfigurationError? {
