@@ -55,7 +55,7 @@ extension JobLedger {
         let fields = ["epoch", "fence", "customer", "rider", "zone"]
         return self.ledger.send(JobRecord.query(fields + ["kind", "status", "head"], of: key)).map { answer in
             guard let values = answer.array, values.count == fields.count + 3 else { return ErasableJob() }
-            // Of an erased job, only the fence is left.
+            // Of these fields, an erased job has only the fence.
             let isMissing = values.enumerated().allSatisfy { $0 == 1 || $1 == .null }
             return isMissing ? nil : ErasableJob(values)
         }.flatMapErrorThrowing { error in
