@@ -94,6 +94,7 @@ let package = Package(
         module("Telemetry"),
         module("HotPath"),
         module("Resilience", "", strict + [optimised]),
+        module("NetworkErrors", "NIOCore NIOPosix NIOSSL"),
 
         // Layer 1: mechanisms.
         .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
@@ -108,10 +109,11 @@ let package = Package(
             cSettings: Context.environment["ENROUTE_BUILD_REVISION"].flatMap { $0.isEmpty ? nil : $0 }.map {
                 [.define("ENROUTE_BUILD_REVISION", to: "\"\($0)\"")]
             } ?? []),
-        module("Redis", "CHiredis HotPath Resilience Telemetry NIOCore NIOPosix Crypto Logging NIOSSL", hot),
+        module(
+            "Redis", "CHiredis HotPath NetworkErrors Resilience Telemetry NIOCore NIOPosix Crypto Logging NIOSSL", hot),
         secureSocket,
         module("Fanout", "", hot + [optimised]),
-        module("OutboundHTTP", "Resilience NIOCore NIOHTTP1 AsyncHTTPClient NIOSSL"),
+        module("OutboundHTTP", "NetworkErrors Resilience NIOCore NIOHTTP1 AsyncHTTPClient NIOSSL"),
         module("Access", "EnrouteWire OutboundHTTP Crypto CryptoExtras JWTKit"),
         module("Gzip", "CZlib"),
         module("Journeys", "Gzip"),
@@ -162,7 +164,9 @@ let package = Package(
             """, hot),
 
         // Beside the layers: the client library, and a redis-server and certificates for the demo and the tests.
-        module("EnrouteClient", "EnrouteWire NIOConcurrencyHelpers NIOCore NIOHTTP1 NIOPosix NIOWebSocket NIOSSL"),
+        module(
+            "EnrouteClient",
+            "EnrouteWire NetworkErrors NIOConcurrencyHelpers NIOCore NIOHTTP1 NIOPosix NIOWebSocket NIOSSL"),
         module("Embedded", "Crypto Subprocess SwiftASN1 SystemPackage X509"),
 
         // The process.

@@ -7,6 +7,7 @@ internal import NIOHTTP1
 internal import NIOPosix
 internal import NIOSSL
 internal import NIOWebSocket
+internal import NetworkErrors
 
 /// A WebSocket to a gateway with the subprotocol `enroute.v1`.
 ///
@@ -101,14 +102,14 @@ public struct GatewayConnection: Sendable {
                     }
                 }
         } catch {
-            throw ClientError.unreachable(url: url, reason: "\(error)")
+            throw ClientError.unreachable(url: url, reason: ConnectFailure.known(error) ?? "\(error)")
         }
         do {
             return try await upgraded.get()
         } catch let error as ClientError {
             throw error
         } catch {
-            throw ClientError.unreachable(url: url, reason: "\(error)")
+            throw ClientError.unreachable(url: url, reason: ConnectFailure.known(error) ?? "\(error)")
         }
     }
 

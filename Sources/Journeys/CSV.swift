@@ -28,7 +28,7 @@ enum CSV {
     static func trips(
         _ data: Data, where isWanted: (String) -> Bool = { _ in true }
     ) throws(JourneyError) -> [(name: String?, fixes: [LocatedFix])] {
-        let lines = RecordingFile.lines(data).filter { !$0.text.isEmpty }
+        let lines = try RecordingFile.lines(data).filter { !$0.text.isEmpty }
         guard let header = lines.first else { throw .empty }
         let titles = try self.fields(header.text, header.number).map { $0.lowercased() }
         func column(_ what: String) -> Int? { self.names[what]?.lazy.compactMap { titles.firstIndex(of: $0) }.first }

@@ -22,11 +22,26 @@ enum GPX {
         let isWhole = parser.parse()
         if let failure = points.failure { throw failure }
         guard isWhole else {
-            let reason = parser.parserError.map { "\(($0 as NSError).code)" } ?? "unknown"
-            throw .malformed(
-                line: parser.lineNumber, reason: "the file is not well-formed XML (libxml2 error \(reason))")
+            throw .malformed(line: parser.lineNumber, reason: self.reason(parser.parserError))
         }
         return points.fixes
+    }
+
+    /// Why a file is not well-formed XML, by libxml2's error.
+    fileprivate static func reason(_ error: (any Error)?) -> String {
+        guard let code = error.map({ ($0 as NSError).code }) else { return "the file is not well-formed XML" }
+        return self.codesOfTruncation.contains(code)
+            ? "the file is truncated. Export or copy it again"
+            : "the file is not well-formed XML (libxml2 error \(code))"
+    }
+
+    /// `XML_ERR_DOCUMENT_END` and `XML_ERR_TAG_NOT_FINISHED`.
+    private static let codesOfTruncation = [5, 77]
+
+    fileprivate static func reason(ofTime text: String) -> String {
+        self.time(text.trimmingCharacters(in: .whitespacesAndNewlines) + "Z") == nil
+            ? "the time is not ISO 8601, such as 2026-01-31T12:00:00Z"
+            : "the time has no time zone. Times in GPX are UTC and end in Z"
     }
 
     static func time(_ text: String) -> Int64? {
@@ -74,10 +89,7 @@ private final class TrackPoints: NSObject, XMLParserDelegate {
     func parser(_ parser: XMLParser, parseErrorOccurred error: any Error) {
         self.fail(
             parser,
-            .malformed(
-                line: parser.lineNumber,
-                reason: "the file is not well-formed XML (libxml2 error \((error as NSError).code))"
-            ))
+            .malformed(line: parser.lineNumber, reason: GPX.reason(error)))
     }
 
     func parser(_ parser: XMLParser, foundCharacters string: String) { self.text += string }
@@ -88,7 +100,7 @@ private final class TrackPoints: NSObject, XMLParserDelegate {
         switch Self.localName(name) {
         case "time" where self.depth == 1:
             guard let time = GPX.time(self.text) else {
-                return self.fail(parser, .malformed(line: parser.lineNumber, reason: "the time is not ISO 8601"))
+                return self.fail(parser, .malformed(line: parser.lineNumber, reason: GPX.reason(ofTime: self.text)))
             }
             self.time = time
         case "speed": self.speed = Double(self.text.trimmingCharacters(in: .whitespacesAndNewlines))

@@ -85,7 +85,10 @@ enum RecordingFile {
     }
 
     /// Lines with their numbers from 1, without line endings or a byte order mark.
-    static func lines(_ data: Data) -> [(number: Int, text: String)] {
+    static func lines(_ data: Data) throws(JourneyError) -> [(number: Int, text: String)] {
+        if data.starts(with: [0xFF, 0xFE]) || data.starts(with: [0xFE, 0xFF]) {
+            throw .malformed(line: 1, reason: "the file is UTF-16. Save it as UTF-8")
+        }
         var text = String(decoding: data, as: UTF8.self)
         if text.unicodeScalars.first == "\u{FEFF}" { text.unicodeScalars.removeFirst() }
         return text.split(omittingEmptySubsequences: false) { $0.isNewline }.enumerated().map { ($0 + 1, String($1)) }

@@ -31,7 +31,7 @@ enum NMEA {
     /// - Throws: the error of the first damaged line, if there is no fix at all.
     static func fixes(_ data: Data) throws(JourneyError) -> (fixes: [LocatedFix], warnings: [String]) {
         var log = Log()
-        for (number, text) in RecordingFile.lines(data) {
+        for (number, text) in try RecordingFile.lines(data) {
             do throws(JourneyError) {
                 try self.read(text.trimmingCharacters(in: .whitespaces), number, into: &log)
             } catch {

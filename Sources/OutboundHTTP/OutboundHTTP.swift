@@ -6,6 +6,7 @@ internal import AsyncHTTPClient
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOSSL
+internal import NetworkErrors
 internal import Resilience
 internal import Synchronization
 
@@ -146,7 +147,9 @@ extension OutboundFailure {
             // The short description contains neither the URL nor a header.
             default: self = .unreachable(reason: "\(error)", withoutAddress: error.shortDescription)
             }
-        default: self = .unreachable(reason: "\(error)", withoutAddress: "\(type(of: error))")
+        default:
+            let reason = ConnectFailure.known(error)
+            self = .unreachable(reason: reason ?? "\(error)", withoutAddress: reason ?? "\(type(of: error))")
         }
     }
 }

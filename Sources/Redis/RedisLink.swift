@@ -5,6 +5,7 @@ internal import Logging
 internal import NIOCore
 internal import NIOPosix
 internal import NIOSSL
+internal import NetworkErrors
 internal import Resilience
 internal import Telemetry
 

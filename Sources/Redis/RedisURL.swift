@@ -95,6 +95,9 @@ extension RedisAddress {
             throw Malformed(
                 reason: "\(named(ofSentinels)) would be ignored without Sentinels; remove it, or use redis+sentinel")
         }
+        guard ofSentinels != ["sentinel_user"] else {
+            throw Malformed(reason: "sentinel_user would be ignored without sentinel_password")
+        }
     }
 
     /// `unix:/path`, `unix:///path` or `unix://user:password@/path`.

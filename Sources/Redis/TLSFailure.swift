@@ -1,7 +1,7 @@
-// Readable reasons for failures of TLS. NIOSSL's own descriptions dump BoringSSL's errors, with paths of the machine that built
-// them.
+// Readable reasons for failures of TLS with Redis, and what to change in its URL.
 
 internal import NIOSSL
+internal import NetworkErrors
 
 private import Glibc
 
@@ -20,7 +20,7 @@ enum TLSFailure {
                     "the server's certificate is not valid for the host in the URL. Set name= in the URL to a name in "
                     + "the certificate")
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
-            .tlsFailed(reason: self.reason(self.codes(of: error), certificate))
+            .tlsFailed(reason: self.reason(TLSCodes.of(error), certificate))
         default: .connectionLost
         }
     }
@@ -31,20 +31,21 @@ enum TLSFailure {
         case NIOSSLError.noSuchFilesystemObject: "no such file"
         case NIOSSLError.failedToLoadCertificate: "a certificate cannot be read"
         case NIOSSLError.failedToLoadPrivateKey: "the key cannot be read or does not belong to the certificate"
-        default: self.words(self.codes(of: error))
+        default: TLSCodes.words(TLSCodes.of(error))
         }
     }
 
     private static func reason(_ codes: [String], _ certificate: () -> NIOSSLCertificate?) -> String {
-        if codes.contains("CERTIFICATE_VERIFY_FAILED") { return self.reason(of: certificate()) }
-        if !self.codesWithoutTLS.isDisjoint(with: codes) {
+        if codes.contains(TLSCodes.untrusted) { return self.reason(of: certificate()) }
+        if !TLSCodes.withoutTLS.isDisjoint(with: codes) {
             return "the server does not use TLS on this port. Use its TLS port, or redis:// instead of rediss://"
         }
         if !self.codesOfClientCertificates.isDisjoint(with: codes) {
-            return "the server refused the connection (\(self.words(codes))). If it requires a client certificate, set "
+            return
+                "the server refused the connection (\(TLSCodes.words(codes))). If it requires a client certificate, set "
                 + "cert= and key= in the URL"
         }
-        return "\(self.words(codes)). Check ca= and name= in the URL, and that the port uses TLS"
+        return "\(TLSCodes.words(codes)). Check ca= and name= in the URL, and that the port uses TLS"
     }
 
     /// Why a certificate does not pass validation.
@@ -59,34 +60,8 @@ enum TLSFailure {
         return "the server's certificate is not signed by a trusted CA. Set ca= in the URL to the file of its CA"
     }
 
-    /// The server's first bytes are not TLS.
-    private static let codesWithoutTLS: Set = ["WRONG_VERSION_NUMBER", "HTTP_REQUEST"]
-
     private static let codesOfClientCertificates: Set = [
         "TLSV1_ALERT_CERTIFICATE_REQUIRED", "SSLV3_ALERT_HANDSHAKE_FAILURE", "SSLV3_ALERT_BAD_CERTIFICATE",
         "SSLV3_ALERT_CERTIFICATE_UNKNOWN", "SSLV3_ALERT_CERTIFICATE_EXPIRED", "TLSV1_ALERT_UNKNOWN_CA",
     ]
-
-    private static func words(_ codes: [String]) -> String {
-        codes.map { $0.contains("_") ? $0.replacing("_", with: " ").lowercased() : $0 }.joined(separator: ", ")
-    }
-
-    private static func codes(of error: any Error) -> [String] {
-        switch error {
-        case NIOSSLError.handshakeFailed(let failure), NIOSSLError.shutdownFailed(let failure): self.codes(of: failure)
-        case BoringSSLError.sslError(let stack), BoringSSLError.unknownError(let stack),
-            BoringSSLError.invalidSNIName(let stack), BoringSSLError.failedToSetALPN(let stack):
-            stack.map(self.code)
-        default: ["\(error)"]
-        }
-    }
-
-    /// `Error: 268435581 error:1000007d:SSL routines:OPENSSL_internal:CERTIFICATE_VERIFY_FAILED at file:line` has the code
-    /// `CERTIFICATE_VERIFY_FAILED`.
-    private static func code(_ error: BoringSSLInternalError) -> String {
-        let text = error.description
-        guard let start = text.firstRange(of: "OPENSSL_internal:")?.upperBound else { return "unknown error" }
-        let rest = text[start...]
-        return String(rest[..<(rest.firstRange(of: " at ")?.lowerBound ?? rest.endIndex)])
-    }
 }

@@ -15,7 +15,8 @@ final class MappedFile: Sendable {
     }
 
     init(path: String) throws(Failure) {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        // Without O_NONBLOCK, a named pipe would be waited for.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw Failure(reason: String(cString: strerror(errno))) }
         defer { close(descriptor) }
         var info = stat()

@@ -141,6 +141,19 @@ import Testing
         for (name, text) in own { #expect(files.contents(atPath: "\(app)/\(name)") == Data(text.utf8)) }
     }
 
+    @Test func `a second enroute dev in the same folder is refused, and harms nothing`() async throws {
+        _ = try await DevSession.run { dev in
+            let files = FileManager.default
+            let path = "\(dev.folder)/\(DevFolder.name)"
+            let names = try files.contentsOfDirectory(atPath: path).sorted()
+            let contents = names.map { files.contents(atPath: "\(path)/\($0)") }
+            let second = try await dev.enroute(["dev", "--port", "0"])
+            #expect(second.code == 78 && second.error.contains("Another enroute dev uses "), "\(second)")
+            #expect(try files.contentsOfDirectory(atPath: path).sorted() == names)
+            #expect(names.map { files.contents(atPath: "\(path)/\($0)") } == contents)
+        }
+    }
+
     @Test func `a folder of an enroute dev that was killed is used again, and removed`() async throws {
         let files = FileManager.default
         let path = files.temporaryDirectory.appending(path: "dev \(UUID().uuidString.prefix(8))").path

@@ -138,6 +138,19 @@ import Testing
         #expect(status == .signaled(SIGKILL))
     }
 
+    @Test func `a name that the configuration file sets twice is logged`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-serve-\(UUID())").path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let (file, log) = ("\(folder)/enroute.env", "\(folder)/log")
+        try Data("ENROUTE_LISTEN_PORT=1\nENROUTE_LISTEN_PORT=2\n".utf8).write(to: URL(filePath: file))
+        _ = try await Self.serve(["ENROUTE_LOG_LEVEL": "warning"], arguments: "--config \(file) 2> \(log)") { served in
+            try served.send(.kill)
+        }
+        let text = try String(contentsOfFile: log, encoding: .utf8)
+        #expect(text.contains("ENROUTE_LISTEN_PORT is set in lines 1, 2. The last one applies."), "\(text)")
+    }
+
     @Test func `a second signal stops a draining gateway immediately`() async throws {
         // Stays open: draining ends when the last session closes.
         let session = Handed<RawSocket>()

@@ -22,6 +22,14 @@ import Testing
         }
     }
 
+    @Test(arguments: ["a.csv", "a.nmea"])
+    func `a file in UTF-16 is refused with what to do`(name: String) throws {
+        let text = try #require("unix_ms,lat,lon\n1000,1,1\n".data(using: .utf16))
+        #expect(throws: JourneyError.malformed(line: 1, reason: "the file is UTF-16. Save it as UTF-8")) {
+            try withFile(name, text) { try Journey.load(path: $0) }
+        }
+    }
+
     @Test func `coordinates in the southern and western hemispheres are read`() throws {
         let grid = StreetGrid.generate(seed: 1, around: Place(latitude: -33.45, longitude: -70.66))
         let trip = grid.trip(seed: 1, startingAt: 1_795_000_000_000)
@@ -42,6 +50,14 @@ import Testing
         (
             "a.gpx", "<gpx><trk><trkpt lat=\"1\" lon=\"2\">\n<time>yesterday</time></trkpt></trk></gpx>",
             "Line 2: the time is not"
+        ),
+        (
+            "a.gpx", "<gpx><trk><trkpt lat=\"1\" lon=\"2\">\n<time>2026-01-01T00:00:00</time></trkpt></trk></gpx>",
+            "Line 2: the time has no time zone"
+        ),
+        (
+            "a.gpx", "<gpx><trk>\n<trkpt lat=\"1\" lon=\"2\"><time>2026-01-01T00:00:00Z</time></trkpt>",
+            "Line 2: the file is truncated"
         ),
         ("a.gpx", "<!DOCTYPE a [<!ENTITY a \"aa\">]>\n<gpx/>", "Line 1: document type declarations are"),
         ("a.gpx", "", "contains no fix"), ("a.gpx", "<gpx/>", "contains no fix"), ("a.csv", "", "contains no fix"),

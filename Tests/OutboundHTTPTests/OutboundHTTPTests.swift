@@ -85,7 +85,7 @@ import Testing
             _ = try await http.send(OutboundRequest(url: "http://127.0.0.1:1/secret?key=secret"))
             Issue.record("something listens on port 1")
         } catch OutboundFailure.unreachable(_, let withoutAddress) {
-            #expect(!withoutAddress.isEmpty && !withoutAddress.contains("secret"))
+            #expect(withoutAddress == "Connection refused")
         }
         #expect("\(OutboundRequest(url: "https://secret"))" == "<a request to another service>")
         #expect(Mirror(reflecting: OutboundRequest(url: "https://secret")).children.isEmpty)

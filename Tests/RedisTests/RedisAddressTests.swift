@@ -51,6 +51,7 @@ import Testing
             ("redis+sentinel://a/m?ca=ca.pem", "write rediss+sentinel:// instead of redis+sentinel://"),
             ("redis+cluster://a?ca=ca.pem", "write rediss+cluster:// instead of redis+cluster://"),
             ("redis://a?sentinel_password=p", "sentinel_password would be ignored without Sentinels"),
+            ("redis+sentinel://a/m?sentinel_user=u", "sentinel_user would be ignored without sentinel_password"),
             ("rediss+cluster://a?sentinel_user=u&sentinel_password=p", "sentinel_password, sentinel_user would be"),
             ("redis://", "has no host"), ("redis:///3", "has no host"), ("redis://:6379", "has no host"),
             ("redis://h/three", "not a database number"), ("redis://h/1/2", "not a database number"),

@@ -72,12 +72,27 @@ import Testing
                 TestStreet(places: [(-16.9, 179.9), (-16.9, 180)]),
                 TestStreet(places: [(-16.9, -180), (-16.9, -179.9)]),
             ]) == [
-                "warning: no route crosses longitude 180: 1 stretches across it are left out, and 2 streets end at it"
+                "warning: no route crosses longitude 180. Segments across it that were omitted: 1; streets that end at it: 2"
             ])
         #expect(
             try lines([road, TestStreet(places: [(-16.8, 177), (-16.8, 179)])]) == [
-                "warning: 1 stretches of more than 100 km without a point in between are left out, because no street is "
-                    + "that straight"
+                "warning: segments longer than 100 km that were omitted, because no street is that straight: 1"
+            ])
+    }
+
+    @Test func `positions that are not in degrees are reported`() throws {
+        let input = try self.folder.write(
+            "projected.geojson",
+            try Town.geoJSON([
+                TestStreet(places: [(48.1, 16.3), (48.2, 16.3)]),
+                TestStreet(places: [(6_141_000, 1_821_000), (48.3, 16.3)]),
+            ]))
+        var lines: [String] = []
+        _ = try StreetCompiler.compile(inputs: [input], output: self.folder.file("x.streets")) { lines.append($0) }
+        #expect(
+            lines.filter { $0.hasPrefix("warning") } == [
+                "warning: \(input): positions that were ignored, because they are not longitude and latitude in degrees "
+                    + "(WGS 84): 1. Convert projected coordinates first"
             ])
     }
 

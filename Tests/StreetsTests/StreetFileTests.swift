@@ -94,8 +94,12 @@ import Testing
                 _ = try self.opened(changed)
             } throws: { "\($0)".contains(message) && "\($0)".contains("enroute streets build") }
         }
-        #expect(throws: StreetFileError.unreadable(path: "/absent", reason: "No such file or directory")) {
-            _ = try StreetNetwork(path: "/absent")
+        let pipe = self.folder.file("pipe")
+        try #require(mkfifo(pipe, 0o600) == 0)
+        for (path, reason) in [("/absent", "No such file or directory"), (pipe, "it is not a regular file")] {
+            #expect(throws: StreetFileError.unreadable(path: path, reason: reason)) {
+                _ = try StreetNetwork(path: path)
+            }
         }
     }
 

@@ -50,7 +50,8 @@ enum GeoJSONInput {
     /// Adds the lines of a file.
     ///
     /// - Parameter path: for errors.
-    static func read(_ data: Data, path: String, into ways: inout StreetWays) throws(StreetInputError) {
+    /// - Returns: the number of positions of streets that were ignored, because they are no longitude and latitude in degrees.
+    static func read(_ data: Data, path: String, into ways: inout StreetWays) throws(StreetInputError) -> Int {
         let collection: Collection
         do {
             collection = try JSONDecoder().decode(Collection.self, from: data)
@@ -61,16 +62,20 @@ enum GeoJSONInput {
             throw .malformed(path: path, offset: nil, reason: self.notACollection)
         }
         if let attribution = collection.attribution { ways.add(attribution: attribution) }
+        var ignored = 0
         for feature in collection.features {
             let tags = (feature.properties ?? [:]).compactMapValues(\.value)
             guard let geometry = feature.geometry, let rule = StreetRule(tags: tags) else { continue }
             for line in geometry.lines {
                 // A coordinate that is invalid ends a line; the rest is another one.
-                for part in line.map(Self.key).split(separator: nil) {
+                let keys = line.map(Self.key)
+                ignored += keys.count { $0 == nil }
+                for part in keys.split(separator: nil) {
                     try ways.add(id: nil, rule: rule, name: tags["name"], keys: part.compactMap(\.self))
                 }
             }
         }
+        return ignored
     }
 
     private static let notACollection = "it is not a GeoJSON FeatureCollection"

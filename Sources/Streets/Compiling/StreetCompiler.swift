@@ -43,7 +43,12 @@ package enum StreetCompiler {
                 try self.readWays(extract, into: &ways)
                 ways.add(attribution: self.osmAttribution)
             } else {
-                try GeoJSONInput.read(try self.text(of: file, path: path), path: path, into: &ways)
+                let ignored = try GeoJSONInput.read(try self.text(of: file, path: path), path: path, into: &ways)
+                if ignored > 0 {
+                    progress(
+                        "warning: \(path): positions that were ignored, because they are not longitude and latitude in "
+                            + "degrees (WGS 84): \(ignored). Convert projected coordinates first")
+                }
             }
             progress("\(path): \(ways.ways.count - before) streets")
         }

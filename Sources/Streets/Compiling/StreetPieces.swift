@@ -28,16 +28,18 @@ struct StreetPieces {
         /// For the person who compiles the streets.
         var lines: [String] {
             var lines: [String] = []
-            if self.barriers > 0 { lines.append("\(self.barriers) barriers stop somebody who may use the street") }
+            if self.barriers > 0 {
+                lines.append("barriers that stop somebody who may use the street: \(self.barriers)")
+            }
             if self.meridianSteps + self.meridianEnds > 0 {
                 lines.append(
-                    "warning: no route crosses longitude 180: \(self.meridianSteps) stretches across it are left out, and "
-                        + "\(self.meridianEnds) streets end at it")
+                    "warning: no route crosses longitude 180. Segments across it that were omitted: "
+                        + "\(self.meridianSteps); streets that end at it: \(self.meridianEnds)")
             }
             if self.longSteps > 0 {
                 lines.append(
-                    "warning: \(self.longSteps) stretches of more than 100 km without a point in between are left out, because "
-                        + "no street is that straight")
+                    "warning: segments longer than 100 km that were omitted, because no street is that straight: "
+                        + "\(self.longSteps)")
             }
             return lines
         }

@@ -69,6 +69,9 @@ struct ServeCommand: AsyncParsableCommand {
                 logger.warning("starting although a check failed", metadata: [LogKey.reason: "\(problem)"])
             }
             settings.credentials?.warnAboutChain(logger)
+            for problem in configuration.sources.repeatedNames {
+                logger.warning("setting repeated", metadata: [LogKey.reason: "\(problem)"])
+            }
             for file in settings.languageFiles where !file.missing.isEmpty {
                 logger.warning("texts missing in a language file", metadata: [LogKey.reason: "\(file.gaps)"])
             }

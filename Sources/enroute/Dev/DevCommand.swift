@@ -89,7 +89,7 @@ struct DevCommand: AsyncParsableCommand {
         exitImmediatelyOnCrash()
         try await exitingCleanly {
             let folder = try DevFolder(path: self.folder)
-            defer { folder.removeIfEmpty() }
+            defer { folder.remove() }
             do {
                 try await untilSignal {
                     try await RedisServer.running { redis in try await self.serve(redis, folder) }
@@ -143,7 +143,6 @@ struct DevCommand: AsyncParsableCommand {
         let guide = try await DevGuide(
             url: orders.url, folder: folder.path, webhooks: webhooks, mint: orders.mint)
         try folder.write(guide)
-        defer { folder.remove(guide) }
         say(self.json ? try guide.json : guide.text(seedJobs: self.seedJobs))
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await riders.keepReachable(DevGuide.rider) }

@@ -17,9 +17,11 @@ struct DevFolder {
 
     /// It was there before, and empty.
     private let isForeign: Bool
+    private let use: ExclusiveFile
 
     /// - Parameter path: relative to the current folder, or absolute.
-    /// - Throws: `ConfigurationError` if something else is at the path, so that no file of anybody is overwritten or removed.
+    /// - Throws: `ConfigurationError` if something else is at the path, or another `enroute dev` uses it, so that no file of
+    ///   anybody is overwritten or removed.
     init(path: String) throws {
         self.path = URL(filePath: path).standardizedFileURL.path.trimmingSuffix("/")
         let content = try? FileManager.default.contentsOfDirectory(atPath: self.path)
@@ -31,31 +33,38 @@ struct DevFolder {
                     "\(self.path) exists, and enroute dev did not create it. Name another folder with --folder.")
         }
         self.isForeign = content?.isEmpty == true
-        try self.creating {
+        let path = self.path
+        // The marker first, so that an interrupted start can be repeated.
+        let use = try Self.creating(path) {
             try FileManager.default.createDirectory(
-                atPath: self.path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            return try ExclusiveFile(
+                path: "\(path)/\(Self.marker)", text: "enroute dev removes its files from this folder when it ends.\n")
         }
+        guard let use else {
+            throw ConfigurationError(
+                description: "Another enroute dev uses \(self.path). Stop it, or name another folder with --folder.")
+        }
+        self.use = use
     }
 
-    private func creating(_ body: () throws -> Void) throws {
-        do { try body() } catch {
+    private static func creating<Value>(_ path: String, _ body: () throws -> Value) throws -> Value {
+        do { return try body() } catch {
             throw ConfigurationError(
                 description:
-                    "\(self.path) cannot be written: \(error.localizedDescription) Start enroute dev in a folder "
+                    "\(path) cannot be written: \(error.localizedDescription) Start enroute dev in a folder "
                     + "that you may write to, or name one with --folder.")
         }
     }
 
     /// Writes all files. An earlier `enroute dev` may have left some.
     func write(_ guide: DevGuide) throws {
-        // The marker first, so that an interrupted start can be repeated.
         let own: [(name: String, data: Data)] = [
-            (Self.marker, Data("enroute dev removes its files from this folder when it ends.\n".utf8)),
             (Self.credentials, try guide.credentials.encoded), ("follow.mjs", Data(Self.example.utf8)),
             ("package.json", Data(Self.package.utf8)),
         ]
         for (name, data) in own + Self.modules.map({ ($0, Data(EmbeddedFiles.pages[$0] ?? [])) }) {
-            try self.creating {
+            try Self.creating(self.path) {
                 try data.write(to: URL(filePath: "\(self.path)/\(name)"), options: .atomic)
                 try FileManager.default.setAttributes(
                     [.posixPermissions: 0o600], ofItemAtPath: "\(self.path)/\(name)")
@@ -63,19 +72,11 @@ struct DevFolder {
         }
     }
 
-    /// Removes the files, and the folder if nothing else is in it, unless another `enroute dev` uses it meanwhile.
-    func remove(_ guide: DevGuide) {
-        guard let data = FileManager.default.contents(atPath: "\(self.path)/\(Self.credentials)"),
-            (try? DevCredentials(data)) == guide.credentials
-        else { return }
+    /// Removes the files, the marker last, and the folder unless something else is in it or it was there before.
+    func remove() {
         for name in [Self.credentials, "follow.mjs", "package.json"] + Self.modules + [Self.marker] {
             try? FileManager.default.removeItem(atPath: "\(self.path)/\(name)")
         }
-        self.removeIfEmpty()
-    }
-
-    /// Leaves a folder that was there before.
-    func removeIfEmpty() {
         if !self.isForeign { rmdir(self.path) }
     }
 

@@ -5,9 +5,19 @@ internal import NIOPosix
 
 private import Glibc
 
-enum ConnectFailure {
+package enum ConnectFailure {
+    /// Why TCP or TLS failed, without an address.
+    ///
+    /// - Returns: `nil` for errors of another kind.
+    package static func known(_ error: any Error) -> String? {
+        switch error {
+        case is NIOConnectionError, is IOError, ChannelError.connectTimeout: self.reason(error)
+        default: TLSCodes.reason(error)
+        }
+    }
+
     /// The distinct reasons: a name with two addresses usually fails twice for the same reason.
-    static func reason(_ error: any Error) -> String {
+    package static func reason(_ error: any Error) -> String {
         guard let error = error as? NIOConnectionError else { return Self.text(error) }
         var reasons: [String] = []
         for failure in error.connectionErrors {
@@ -15,7 +25,7 @@ enum ConnectFailure {
             if !reasons.contains(text) { reasons.append(text) }
         }
         guard reasons.isEmpty else { return reasons.joined(separator: "; ") }
-        return "the name \(error.host) cannot be looked up"
+        return "the name of the host cannot be resolved"
     }
 
     private static func text(_ error: any Error) -> String {
