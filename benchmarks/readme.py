@@ -11,8 +11,8 @@ FOLDER = os.path.dirname(os.path.abspath(__file__))
 README = os.path.join(FOLDER, "..", "README.md")
 TITLE = "| [CPU µs per message](benchmarks/results/peers.md) |"
 ROWS = {
-    "fan-out": "to {count} followers of one job", "bursts": "to {count} jobs with a follower each, in bursts",
-    "whole-road": "from {count} riders to a follower each, the position kept",
+    "fan-out": "to {count} followers of one job", "bursts": "to {count} jobs with one follower each, in bursts",
+    "whole-road": "from {count} riders to one follower each, with the position stored",
 }
 NAMES = {
     "enroute": "Enroute", "twin": "Enroute on NIOSSL", "nats": "NATS", "nchan": "nchan", "node-ws": "Node.js, ws",

@@ -127,8 +127,8 @@ extension SettingsTable {
                 "ENROUTE_TLS_RECORD_LAYER", .choice(["builtin", "openssl"]), default: .value("builtin"),
                 "Who encrypts outgoing records: the gateway, or OpenSSL (slower).",
                 details: """
-                    OpenSSL does the handshake in both cases. `openssl` is a fallback for the case that the built-in
-                    record layer causes trouble.
+                    OpenSSL does the handshake in both cases. `openssl` is a fallback in case the built-in record
+                    layer causes trouble.
                     """),
         ])
 }

@@ -56,8 +56,8 @@ extension SettingsTable {
                 "Who may cancel on the customer’s page, while the status allows it.",
                 details: """
                     Customers can cancel in `pending_vendor_acceptance`, `assigned` and `allocation_failed`. The values are
-                    those of `ENROUTE_PAGES_NOTES`. The order system learns of it as of any change of status. By REST,
-                    customers with a token may always cancel.
+                    those of `ENROUTE_PAGES_NOTES`. The order system is notified as of any change of status.
+                    Over REST, customers with a token may always cancel.
                     """),
             Setting(
                 "ENROUTE_PAGES_SIGN_IN_URL", .text("`https://…`; `http://…` for this machine only"),
@@ -85,10 +85,10 @@ extension SettingsTable {
                 "Further languages for the customer’s page: a file for each, such as `fr.json`.",
                 details: """
                     `enroute config --language-template` prints a file to translate, with all texts in English. A text that
-                    a file lacks stays English and is listed in a warning when the gateway starts; a text that does not
-                    exist, and places for values (`{time}`) that differ, are errors. The page chooses by `?lang=` and
-                    `Accept-Language`. Statuses and tracking states of the file are part of `GET /api/v1/texts`. Read at the
-                    start. The other pages stay English and German.
+                    a file lacks stays English and is listed in a warning when the gateway starts; an unknown
+                    text, and placeholders (`{time}`) that differ, are errors. The page chooses by `?lang=` and
+                    `Accept-Language`. Statuses and tracking states of the file are part of `GET /api/v1/texts`. The gateway
+                    reads the files when it starts. The other pages stay English and German.
                     """),
             Setting(
                 "ENROUTE_PAGES_TRANSLATION_FILES", .list("path of a JSON file"),
@@ -124,7 +124,7 @@ extension SettingsTable {
                 "ENROUTE_TILES_URL", .text("`https://tiles.example/{z}/{x}/{y}.png`; `http://…` for this machine only"),
                 "Where map tiles come from.", details: "Requires `ENROUTE_TILES_ATTRIBUTION`.", secrecy: .url),
             Setting(
-                "ENROUTE_TILES_ATTRIBUTION", .text("any text"), "Attribution shown on the map, as the licence asks for."
+                "ENROUTE_TILES_ATTRIBUTION", .text("any text"), "Attribution shown on the map, as its licence requires."
             ),
             Setting(
                 "ENROUTE_TILES_CA_FILE", .text("path of a PEM file"),

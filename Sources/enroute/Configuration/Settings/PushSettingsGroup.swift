@@ -24,7 +24,7 @@ extension SettingsTable {
                 "Certificate authorities trusted for push services.", commands: ["serve"]),
             Setting(
                 "ENROUTE_PUSH_ALLOWED_NETWORKS", .list("an address, or a network such as `10.20.0.0/16`"),
-                "Networks that push services may be in although they are not public.",
+                "Non-public networks in which push services are allowed.",
                 details: "A browser names its push service, so gateways connect to public addresses only.",
                 commands: ["serve"]),
         ])

@@ -25,7 +25,7 @@ extension SettingsTable {
                 "ENROUTE_REDIS_LIVE_ADMIN_URL", .text(redisURL),
                 "A Redis user of the live Redis that may read its configuration.",
                 details: """
-                    Used for the checks of `enroute check` and before the start, when the gateway's own user must not run
+                    `enroute check`, and the check before the start, use it because the gateway's own user may not run
                     `CONFIG GET`. It must lead to the same Redis as `ENROUTE_REDIS_LIVE_URL`: another one is an error, and its
                     settings are ignored. In a cluster the user signs in at every master.
                     """, secrecy: .url),

@@ -48,7 +48,7 @@ extension SettingsTable {
             Setting(
                 "ENROUTE_RIDER_HEARTBEAT_TIMEOUT_SECONDS", .integer(1...86_400, unit: "seconds"),
                 default: .seconds(state.heartbeatTimeout), "How long a rider counts as reachable after a heartbeat.",
-                details: "Their last known position is used for the same time."),
+                details: "The rider's last known position is used for the same time."),
             Setting(
                 "ENROUTE_RIDER_AUTO_OFFLINE_AFTER_SECONDS", .integer(1...604_800, unit: "seconds"),
                 default: .seconds(state.autoOfflineDelay),

@@ -20,7 +20,7 @@ extension SettingsTable {
                 "Certificate authorities trusted for endpoints.", commands: ["serve", "webhooks"]),
             Setting(
                 "ENROUTE_WEBHOOK_ALLOWED_NETWORKS", .list("an address, or a network such as `10.20.0.0/16`"),
-                "Networks that endpoints may be in although they are not public.",
+                "Non-public networks in which endpoints are allowed.",
                 details: """
                     Endpoints at private, link-local and other special addresses are refused, because a gateway may reach
                     services there that are not meant for whoever adds an endpoint.
