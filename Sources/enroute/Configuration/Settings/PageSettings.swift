@@ -10,7 +10,7 @@ extension SettingsTable {
             Setting(
                 "ENROUTE_PAGES_DIR", .text("path of a directory"), "Directory whose files replace the built-in pages.",
                 details: """
-                    Files replace built-in ones of the same name (`track.html`, `page.css`, …): for a logo, colours or
+                    Files replace built-in ones of the same name (`track.html`, `page.css`, …): for a logo, colors or
                     wording. They are read at each request. A page's script (`track.js`, `rider.js`, `ops.js`) is sent as
                     one file together with the modules it imports. Addresses in `href="/…"` and `src="/…"` are sent as
                     relative ones, so that they also work below a path prefix.
@@ -28,10 +28,10 @@ extension SettingsTable {
                 details: "It is shown 28 px high, on a white bar and on a dark one."),
             Setting(
                 "ENROUTE_PAGES_ACCENT", .text("`rrggbb`, six hexadecimal digits"), default: .described("blue"),
-                "Your colour for buttons, links, the arrival time and the rider on the map.",
+                "Your color for buttons, links, the arrival time and the rider on the map.",
                 details: """
-                    Text in this colour must have a contrast of 4.5 to 1 on the pages (WCAG 2.1); the gateway does not start
-                    with a colour that is too light. Leave the `#` out in a settings file, where it starts a comment.
+                    Text in this color must have a contrast of 4.5 to 1 on the pages (WCAG 2.1); the gateway does not start
+                    with a color that is too light. Leave the `#` out in a settings file, where it starts a comment.
                     """),
             Setting(
                 "ENROUTE_PAGES_ACCENT_DARK", .text("`rrggbb`, six hexadecimal digits"),
@@ -124,7 +124,7 @@ extension SettingsTable {
                 "ENROUTE_TILES_URL", .text("`https://tiles.example/{z}/{x}/{y}.png`; `http://…` for this machine only"),
                 "Where map tiles come from.", details: "Requires `ENROUTE_TILES_ATTRIBUTION`.", secrecy: .url),
             Setting(
-                "ENROUTE_TILES_ATTRIBUTION", .text("any text"), "Attribution shown on the map, as its licence requires."
+                "ENROUTE_TILES_ATTRIBUTION", .text("any text"), "Attribution shown on the map, as its license requires."
             ),
             Setting(
                 "ENROUTE_TILES_CA_FILE", .text("path of a PEM file"),

@@ -6,14 +6,14 @@ extension SettingsTable {
     static let redis = SettingGroup(
         "Redis",
         """
-        Enroute uses Redis in two roles. The *live* Redis holds positions and presence (where each rider was last seen,
-        and when) and must not persist anything. The *ledger* Redis holds jobs and statuses and should persist them.
-        [redis](redis/README.md) has a configuration for each.
+        Enroute uses Redis in two roles. The *live* Redis holds positions, travel mode and other short-lived data, and
+        must not persist anything. The *ledger* Redis holds jobs, statuses, riders and revocations, and should persist
+        them. [redis](redis/README.md) has a configuration for each.
         """,
         [
             Setting(
                 "ENROUTE_REDIS_LIVE_URL", .text(redisURL), default: .required,
-                "Redis for positions and presence; must not persist.",
+                "Redis for positions, travel mode and other short-lived data; must not persist.",
                 details: "In production the gateway does not start when this Redis persists anything.", secrecy: .url,
                 commands: ["serve", "audit", "revoke", "webhooks"]),
             Setting(
