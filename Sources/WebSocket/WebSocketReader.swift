@@ -72,10 +72,20 @@ package struct WebSocketReader {
     /// The number of bytes buffered for an incomplete frame or message.
     var bufferedBytes: Int { self.unread.readableBytes + (self.message?.bytes.readableBytes ?? 0) }
 
+    /// The memory allocated for them, in bytes.
+    var allocatedBytes: Int { self.unread.storageCapacity + (self.message?.bytes.storageCapacity ?? 0) }
+
     /// Adds received bytes. Bytes after a close frame are ignored.
     package mutating func add(_ bytes: ByteBuffer) {
         guard !self.isClosed else { return }
-        if self.unread.readableBytes == 0 { self.unread = bytes } else { self.unread.writeImmutableBuffer(bytes) }
+        guard self.unread.readableBytes > 0 else {
+            self.unread = bytes
+            return
+        }
+        // A buffer grows at its end only. Without this, a client whose every packet ends inside a frame would make the
+        // gateway store everything it has ever sent.
+        self.unread.discardReadBytes()
+        self.unread.writeImmutableBuffer(bytes)
     }
 
     /// Returns the next event, or `nil` if more bytes are needed.

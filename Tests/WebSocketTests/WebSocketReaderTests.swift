@@ -162,6 +162,20 @@ import Testing
         #expect(Self.events([endless, Self.frame(0x88, [])], bounds).count == 1)
     }
 
+    @Test(arguments: [1, 5, 130])
+    func `a client whose packets all end inside a frame does not make the buffer grow`(cut: Int) {
+        let frame = Self.frame(0x8A, [UInt8](repeating: 7, count: 125))
+        var reader = WebSocketReader(Self.bounds)
+        reader.add(ByteBuffer(bytes: frame[..<cut]))
+        var pongs = 0
+        for _ in 0..<2000 {
+            reader.add(ByteBuffer(bytes: frame[cut...] + frame[..<cut]))
+            while reader.next() != nil { pongs += 1 }
+        }
+        #expect(pongs == 2000)
+        #expect(reader.allocatedBytes <= 4096, "\(reader.allocatedBytes) bytes")
+    }
+
     @Test func `nothing is buffered between frames`() {
         var reader = WebSocketReader(Self.bounds)
         reader.add(ByteBuffer(bytes: Self.frame(0x81, [UInt8](repeating: 65, count: 1000))))
