@@ -5,7 +5,7 @@
 package struct LogThrottle {
 
     package init() {}
-    /// The minimum time minInterval two messages, in nanoseconds.
+    /// The minimum time between two messages, in nanoseconds.
     private static let minInterval: UInt64 = 60_000_000_000
 
     private var lastAt: UInt64?

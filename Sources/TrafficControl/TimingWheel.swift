@@ -3,7 +3,9 @@
 // This is a hashed timing wheel (Varghese and Lauck, 1987): each slot is one tick, and an item that is due in a later round
 // stays in its slot until then. Adding an item is O(1), and a tick costs as much as its slot has items. Most deadlines never
 // expire, because a connection that is alive moves its own over and over. So postponing a deadline only changes its time; it
-// moves to the right slot when its old slot is due. Cancelling only removes the action.
+// moves to the right slot when its old slot is due. Cancelling only removes the action, and bringing a deadline forward only
+// adds an item. What this leaves behind is removed when its slot is visited, within one round. Otherwise a connection that
+// sends many requests would collect one item for each, and cancelled deadlines would stay for the lifetime of a token.
 
 package import NIOCore
 
@@ -21,9 +23,14 @@ struct TimingWheel<Item> {
         self.slots[Int(due % UInt64(self.slots.count))].append((due, item))
     }
 
+    /// The number of items.
+    var count: Int { self.slots.reduce(0) { $0 + $1.count } }
+
     /// Advances to `tick` and returns the items due by then, in the order of their ticks. Cost: O(ticks passed + items in
     /// their slots).
-    mutating func advance(to tick: UInt64) -> [Item] {
+    ///
+    /// - Parameter isNeeded: whether to keep an item of a visited slot that is not due. Items that are due are all returned.
+    mutating func advance(to tick: UInt64, where isNeeded: (Item) -> Bool = { _ in true }) -> [Item] {
         let first = self.now + 1
         guard tick >= first else { return [] }
         self.now = tick
@@ -35,7 +42,7 @@ struct TimingWheel<Item> {
             guard !self.slots[index].isEmpty else { continue }
             due += self.slots[index].filter { $0.due <= tick }
             // A new array, not `removeAll(where:)`: it releases the memory of a slot that was once very full.
-            self.slots[index] = self.slots[index].filter { $0.due > tick }
+            self.slots[index] = self.slots[index].filter { $0.due > tick && isNeeded($0.item) }
         }
         if last < tick { due.sort { $0.due < $1.due } }
         return due.map(\.item)
@@ -46,6 +53,8 @@ struct TimingWheel<Item> {
 package final class Deadline {
     fileprivate var at: NIODeadline
     fileprivate var action: (() -> Void)?
+    /// The number of items added for it; only the last one counts.
+    fileprivate var items = 0
 
     fileprivate init(at: NIODeadline, action: @escaping () -> Void) {
         self.at = at
@@ -57,7 +66,21 @@ package final class Deadline {
 
 /// The deadlines of one event loop. Confined to it.
 package final class Deadlines {
-    private var wheel: TimingWheel<Deadline>
+    private struct Item {
+        let deadline: Deadline
+        /// Which of the deadline's items this is.
+        let number: Int
+
+        init(of deadline: Deadline) {
+            deadline.items += 1
+            (self.deadline, self.number) = (deadline, deadline.items)
+        }
+
+        /// The deadline was neither cancelled nor brought forward since.
+        var isNeeded: Bool { self.deadline.action != nil && self.number == self.deadline.items }
+    }
+
+    private var wheel: TimingWheel<Item>
     private let start: NIODeadline
 
     /// The resolution: an action runs up to this much late.
@@ -73,7 +96,7 @@ package final class Deadlines {
     /// - Parameter action: must not retain the owner of the deadline.
     package func at(_ time: NIODeadline, _ action: @escaping () -> Void) -> Deadline {
         let deadline = Deadline(at: time, action: action)
-        self.wheel.add(deadline, due: self.tick(of: time))
+        self.wheel.add(Item(of: deadline), due: self.tick(of: time))
         return deadline
     }
 
@@ -85,22 +108,26 @@ package final class Deadlines {
     package func move(_ deadline: Deadline, to time: NIODeadline) {
         let isEarlier = time < deadline.at
         deadline.at = time
-        if isEarlier { self.wheel.add(deadline, due: self.tick(of: time)) }
+        if isEarlier { self.wheel.add(Item(of: deadline), due: self.tick(of: time)) }
     }
 
     package func advance(to now: NIODeadline) {
         // Round down to whole ticks, so that no action runs early.
         let tick = UInt64(max(0, (now - self.start).nanoseconds) / Self.tick.nanoseconds)
-        for deadline in self.wheel.advance(to: tick) {
-            guard let action = deadline.action else { continue }
+        for item in self.wheel.advance(to: tick, where: { $0.isNeeded }) {
+            let deadline = item.deadline
+            guard item.isNeeded, let action = deadline.action else { continue }
             guard deadline.at <= now else {
-                self.wheel.add(deadline, due: self.tick(of: deadline.at))
+                self.wheel.add(item, due: self.tick(of: deadline.at))
                 continue
             }
             deadline.action = nil
             action()
         }
     }
+
+    /// The number of items in the wheel: one for each deadline, and what is removed within a round.
+    var count: Int { self.wheel.count }
 
     /// Returns the first tick that is not before `time`.
     private func tick(of time: NIODeadline) -> UInt64 {

@@ -71,6 +71,26 @@ import Testing
         #expect(seen == ["earlier", "later"])
     }
 
+    @Test func `a deadline that is brought forward and postponed again and again stays one`() {
+        let deadlines = Deadlines(now: Self.start)
+        let deadline = deadlines.at(Self.start + .seconds(60)) { Issue.record("it happened") }
+        // As a connection does with each request whose head and body arrive separately.
+        for second in 1...600 {
+            let now = Self.start + .seconds(Int64(second))
+            deadlines.move(deadline, to: now + .seconds(10))
+            deadlines.move(deadline, to: now + .seconds(60))
+            deadlines.advance(to: now)
+        }
+        #expect(deadlines.count <= 30)
+    }
+
+    @Test func `a cancelled deadline is removed within a round`() {
+        let deadlines = Deadlines(now: Self.start)
+        for _ in 0..<100 { deadlines.at(Self.start + .hours(48)) {}.cancel() }
+        for second in 1...30 { deadlines.advance(to: Self.start + .seconds(Int64(second))) }
+        #expect(deadlines.count == 0)
+    }
+
     @Test func `the action of a deadline may set another deadline`() {
         let deadlines = Deadlines(now: Self.start)
         var count = 0
