@@ -70,6 +70,8 @@ package final class RiderSession {
 
     /// The session ended. Without a name, this device cannot go on in another one; another connection of its rider may.
     func sessionEnded() {
+        // They may be due in hours, and phones reconnect often.
+        for timer in self.sharingTimers.removeAll() { timer.cancel() }
         self.guidance.sessionEnded()
         guard self.reporter.isNameless else { return }
         for trip in self.trips.shared { self.loop.jobs.feed.release(trip.job, by: trip.rider, on: self.reporter) }
@@ -347,6 +349,8 @@ package final class RiderSession {
     // MARK: sharing time limit
 
     private func endTravel(of job: JobID, at deadline: Int64) {
+        // The answer may arrive after the end of the session.
+        guard self.session.isOpen else { return }
         self.queue.travelStarted(job)
         let timer = self.loop.deadlines.after(.until(deadline)) { [weak self, weak session = self.session] in
             guard let self, session?.isOpen == true else { return }

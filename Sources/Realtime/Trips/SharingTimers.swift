@@ -28,4 +28,10 @@ struct SharingTimers<Timer> {
 
     /// - Returns: the timer to cancel.
     mutating func remove(_ job: JobID) -> Timer? { self.timers.removeValue(forKey: job)?.timer }
+
+    /// - Returns: the timers to cancel.
+    mutating func removeAll() -> [Timer] {
+        defer { self.timers = [:] }
+        return self.timers.values.map(\.timer)
+    }
 }

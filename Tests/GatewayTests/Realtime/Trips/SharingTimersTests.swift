@@ -28,4 +28,12 @@ import Testing
         #expect(removed == ["again", "job-1"])
         #expect(timers.count == 0)
     }
+
+    @Test func `at the end of a session all its sharing timers are cancelled`() {
+        var timers = SharingTimers<String>(maxJobs: 2)
+        for job in Self.jobs.prefix(3) { _ = timers.set(job.text, for: job, at: 100) }
+        let cancelled = timers.removeAll()
+        #expect(cancelled.count == 2 && cancelled.contains("job-2"))
+        #expect(timers.count == 0)
+    }
 }
