@@ -134,8 +134,8 @@ struct GatewayLoops: Sendable {
 }
 
 extension EventLoopFuture<Void> {
-    /// Returns when the future succeeds or fails, or after this time. A future may never complete, for example if a peer has
-    /// disappeared; its promise fails when the loop state is released.
+    /// Returns when the future succeeds or fails, or after this time. A peer that has disappeared may delay it until
+    /// `LoopState.stop`.
     func wait(milliseconds: Int64) async {
         let over = self.eventLoop.makePromise(of: Void.self)
         self.whenComplete { _ in over.succeed() }

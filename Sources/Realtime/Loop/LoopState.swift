@@ -204,6 +204,7 @@ package final class LoopState {
         self.relay.stop()
         self.revocationReader.stop()
         self.sweep?.stop()
+        self.whenEmpty?.succeed()
         self.trail.stop()
         self.live.stop()
         self.ledger.stop()
@@ -313,8 +314,7 @@ package final class LoopState {
             .min()
         let ledger = [
             self.ledger.unresponsiveSince, self.writes.unresponsiveSince, channels.ledger,
-            self.revocationReader.unresponsiveSince,
-            self.faultMonitors.ledger.refusingSince,
+            self.revocationReader.unresponsiveSince, self.faultMonitors.ledger.refusingSince,
         ].compactMap { $0 }.min()
         self.redisAvailability.observe(live: live, ledger: ledger, now: now, time: WallClock.nowMilliseconds)
         let notice = self.outage.observe(
