@@ -36,8 +36,6 @@ package struct IdentityProvider: Sendable {
     package static let most = 8
     /// The algorithms of keys that a gateway accepts.
     package static let algorithms: Set<String> = ["ES256", "RS256", "EdDSA", "HS256"]
-    /// The roles that a token without a mapped role may get. Operations staff and services must be named.
-    package static let defaultRoles: Set<Role> = [.customer, .rider]
 
     package var issuer: String
     package var audience: String
@@ -49,7 +47,8 @@ package struct IdentityProvider: Sendable {
     /// Which value of the role claim becomes which role; the first entry whose value the claim contains decides. If empty, the
     /// claim must be one of Enroute's roles.
     package var roles: [RoleEntry] = []
-    /// The role of tokens whose role claim is missing or contains nothing of `roles`; `nil` to reject them.
+    /// The role of tokens whose role claim is missing or contains nothing of `roles`; `nil` to reject them. The settings allow
+    /// customers and riders only: operations staff and services must be named.
     package var defaultRole: Role?
     /// Claims that limit the token to a job or to a rider's jobs, in addition to `authorization`.
     package var jobClaim: ClaimPath?

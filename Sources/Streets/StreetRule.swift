@@ -26,7 +26,6 @@ struct StreetRule: Hashable, Sendable {
 
     var road: RoadClass { RoadClass(rawValue: UInt8(self.bits & 0xF)) ?? .street }
     var limit: UInt8 { UInt8(truncatingIfNeeded: self.bits >> 4) }
-    var speedIndex: Int { Int(self.bits & Self.speedMask) }
 
     static func access(_ kind: TravelKind, backward: Bool) -> UInt32 {
         1 << UInt32(12 + kind.rawValue * 2 + (backward ? 1 : 0))

@@ -96,7 +96,7 @@ extension TravelKind {
 /// The seconds that a vehicle needs for edges, as a search uses them.
 struct TravelCosts: Sendable {
     let kind: TravelKind
-    /// Seconds per centimetre by `StreetRule.speedIndex`.
+    /// Seconds per centimetre by the bits of `StreetRule.speedMask`.
     let secondsPerCentimeter: [Float]
     let crossingSeconds: Float
     let lightsSeconds: Float
@@ -126,8 +126,8 @@ struct TravelCosts: Sendable {
         self.slow = StreetRule.local(kind) | (vehicle == .truck ? StreetRule.noTrucks : 0)
     }
 
-    /// What landmarks are calculated with, as the numbers of a file: seconds per centimetre by `StreetRule.speedIndex`, then
-    /// the seconds of a crossing, of traffic lights, and the factor for local traffic.
+    /// What landmarks are calculated with, as the numbers of a file: seconds per centimetre by the bits of
+    /// `StreetRule.speedMask`, then the seconds of a crossing, of traffic lights, and the factor for local traffic.
     var numbers: [Float] {
         self.secondsPerCentimeter + [self.crossingSeconds, self.lightsSeconds, Self.slowFactor]
     }
