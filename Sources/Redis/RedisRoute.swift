@@ -60,7 +60,7 @@ final class MasterRoute: RedisRoute {
     private let watch: SentinelWatch?
     private let address: RedisAddress
     private let part: ReplicationMonitor
-    private var hasStood = false
+    private var hasConnected = false
     var onMoved: ((RedisAddress.Node?) -> Void)?
     var onReturned: (() -> Void)?
 
@@ -85,8 +85,8 @@ final class MasterRoute: RedisRoute {
         let before = self.link.onUp
         self.link.onUp = { [weak self] handler in
             before?(handler)
-            if self?.hasStood == true { self?.onReturned?() }
-            self?.hasStood = true
+            if self?.hasConnected == true { self?.onReturned?() }
+            self?.hasConnected = true
         }
         self.part.onChanged = { [weak self] in self?.moved(to: nil) }
         self.link.onDemoted = { [weak self] in self?.moved(to: nil) }

@@ -1,4 +1,5 @@
-// Mapbox Directions v5: `GET /directions/v5/mapbox/driving-traffic/{lon},{lat};…`, or `cycling` or `walking` (docs.mapbox.com/api/navigation/directions).
+// Mapbox Directions v5: `GET /directions/v5/mapbox/driving-traffic/{lon},{lat};…`, or `cycling` or `walking`
+// (docs.mapbox.com/api/navigation/directions).
 
 package struct MapboxDirections: RouteProvider {
     package static let usualURL = "https://api.mapbox.com"

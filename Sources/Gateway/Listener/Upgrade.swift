@@ -37,8 +37,8 @@ enum WebSocketUpgrade {
 }
 
 extension Connections {
-    /// Turns the connection into a session, whose log lines contain the trace of the request if it has one. The HTTP handlers are removed, and the session is added after `feed`. The caller
-    /// then calls `feed.handOver()`.
+    /// Turns the connection into a session, whose log lines contain the trace of the request if it has one. The HTTP handlers
+    /// are removed, and the session is added after `feed`. The caller then calls `feed.handOver()`.
     func startSession(
         _ channel: any Channel, _ head: HTTPRequestHead, _ admission: Admission, _ address: ClientAddress?,
         after feed: RequestFeed, _ exchange: HTTPExchange
