@@ -80,10 +80,12 @@ extension Routes {
                 guard channel.isActive else { throw ChannelError.ioOnClosedChannel }
                 let sync = channel.pipeline.syncOperations
                 let socket = try sync.handler(type: SecureSocketHandler.self)
+                // May throw, so it comes first: a session that is not added would never release its share of the limits.
+                let isChunked = try becomeStream(channel)
                 let session = Session(
                     loop: loops[channel.eventLoop], socket: socket, address: stream.address, framing: .events,
                     id: stream.session, admitted: stream.admitted, logger: logger)
-                session.isChunked = try becomeStream(channel)
+                session.isChunked = isChunked
                 // Before the HTTP handlers, because they hold back the end of the client's side until a response is complete.
                 try sync.addHandler(session, position: .after(socket))
                 guard let grant = session.grant else { return }
