@@ -21,7 +21,7 @@ package struct ClientAddress: Hashable, Sendable {
 /// The proxies whose `X-Forwarded-For` header is trusted, as addresses or networks in CIDR notation (RFC 4632).
 package struct TrustedProxies: Sendable {
     private struct Network {
-        package var bytes: [UInt8]
+        var bytes: [UInt8]
         var bits: Int
     }
 

@@ -43,7 +43,7 @@ package struct WebSocketReader {
     private struct Header {
         var opcode: UInt8
         var isFinal: Bool
-        package var bytes: Int
+        var bytes: Int
         var payloadBytes: Int
         var mask: UInt32
         var isControl: Bool { self.opcode >= 8 }

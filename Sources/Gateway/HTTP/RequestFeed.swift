@@ -10,7 +10,7 @@ internal import NIOHTTP1
 
 /// Reads requests for `HTTPExchange`. Confined to the channel's event loop.
 final class RequestFeed: ChannelDuplexHandler, RemovableChannelHandler {
-    package typealias InboundIn = ByteBuffer
+    typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer

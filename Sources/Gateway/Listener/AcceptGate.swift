@@ -12,7 +12,7 @@ internal import TrafficControl
 
 /// The first handler of the listening channel. Confined to the channel's event loop.
 final class AcceptGate: ChannelDuplexHandler {
-    package typealias InboundIn = any Channel
+    typealias InboundIn = any Channel
     typealias InboundOut = any Channel
     typealias OutboundIn = Never
 

@@ -8,7 +8,7 @@ internal import WebSocket
 
 /// Sends every message back. Confined to its event loop.
 final class EchoSession: ChannelInboundHandler {
-    package typealias InboundIn = ByteBuffer
+    typealias InboundIn = ByteBuffer
 
     /// The largest messages that conformance suites send.
     static let bounds = WebSocketReader.Bounds(

@@ -34,7 +34,7 @@ final class JobResync {
     private var wronglyOpen: Set<JobID> = []
 
     /// The followers of a job on this loop.
-    package var followers: (JobID) -> ContiguousArray<FollowedJob> = { _ in [] }
+    var followers: (JobID) -> ContiguousArray<FollowedJob> = { _ in [] }
     /// The part of a view that may be shown now.
     var visiblePart: (JobView, JobID) -> JobView = { view, _ in view }
     /// Called with a position that was read, because its message may have been lost.

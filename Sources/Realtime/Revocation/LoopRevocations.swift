@@ -110,7 +110,7 @@ extension Session {
 extension FollowedJob {
     /// The job was revoked. It ends for everyone except operations staff and services. A client that has not received a
     /// snapshot yet is answered as if the job did not exist.
-    package func revoke() {
+    func revoke() {
         guard let role = self.session.admitted?.grant.role, role == .customer || role == .rider else { return }
         if self.hasSentSnapshot {
             self.end(.revoked)

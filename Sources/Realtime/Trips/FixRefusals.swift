@@ -52,7 +52,7 @@ extension ClockSkew {
 }
 
 extension FixVerdictName {
-    package var metric: Metric {
+    var metric: Metric {
         switch self {
         case .accepted: .fixesAccepted
         case .held: .fixesHeld

@@ -30,7 +30,7 @@ final class RiderGuidance {
     }
 
     /// Redis accepted a position, and `listeners` connections received it.
-    package func published(_ fix: Fix, _ job: JobID, _ grant: Grant, _ listeners: Int) {
+    func published(_ fix: Fix, _ job: JobID, _ grant: Grant, _ listeners: Int) {
         if let state = self.trips.published(fix, .init(rider: grant.person, job: job), listeners: listeners) {
             self.session.send(.proximity(job: job, state))
         }
@@ -41,7 +41,7 @@ final class RiderGuidance {
     }
 
     /// The phone reports why it has no location.
-    package func reported(_ reason: UnavailableReason, for job: JobID?, _ grant: Grant, _ ref: MessageRef?) {
+    func reported(_ reason: UnavailableReason, for job: JobID?, _ grant: Grant, _ ref: MessageRef?) {
         guard grant.allows(.reportLocation) else {
             return self.session.refuse(
                 "unavailable", job, .forbidden, "Only riders can report why their location is unavailable.", ref)

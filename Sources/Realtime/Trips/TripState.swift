@@ -158,7 +158,7 @@ struct TripState: Sendable {
     /// Redis accepted a position, and `listeners` connections received it.
     ///
     /// - Returns: a new proximity state.
-    package mutating func published(_ fix: Fix, listeners: Int, now: UInt64) -> ProximityState? {
+    mutating func published(_ fix: Fix, listeners: Int, now: UInt64) -> ProximityState? {
         let reading = Reading(fix)
         self.isFollowed = listeners > 0
         self.speed = reading.speedMetersPerSecond ?? self.speed(to: reading.point, at: reading.at)
@@ -210,7 +210,7 @@ struct TripState: Sendable {
 
     private var isStarted = false
 
-    package mutating func reported(_ reason: UnavailableReason, now: UInt64) {
+    mutating func reported(_ reason: UnavailableReason, now: UInt64) {
         self.started(now: now)
         self.unavailability.report(reason, now: now)
     }
