@@ -108,6 +108,19 @@ import Testing
         }
     }
 
+    @Test func `a malformed shard does not keep the others from being trimmed`() async throws {
+        try await Stage.set { stage in
+            let shards = (0..<EventStreams.shards).map { stage.keyspace.events(shard: $0) }
+            try await stage.client.run("SET", shards[0], "in the way")
+            for time in [1_763_856_000_000, 1_763_856_000_001] {
+                try await stage.client.run("XADD", shards[1], "\(time)-1", "f", "v")
+            }
+            try await EventStreams(ledger: stage.client, settings: stage.settings).removeOld()
+            let left = try await stage.client.run("XLEN", shards[1])
+            #expect(left == .integer(1))
+        }
+    }
+
     @Test func `a shard holds about 50,000 events`() async throws {
         try await Stage.set { stage in
             try await stage.createJob()
@@ -134,6 +147,43 @@ import Testing
             #expect(events.allSatisfy { $0.kind == .riderAvailabilityChanged && $0.subject == "rider-1" })
             #expect(events.last?.data.contains(#""change":"assigned""#) == true)
             #expect(events.last?.data.contains(#""job":"\#(ZoneStage.jobs[0].text)""#) == true)
+        }
+    }
+
+    @Test func `a malformed change log stops no other zone`() async throws {
+        try await ZoneStage.set { stage in
+            let hamburg = ZoneID("hamburg")!
+            try await stage.client.run("SADD", stage.keyspace.zones, hamburg.text)
+            try await stage.client.run("SET", stage.keyspace.changeLog(of: hamburg), "in the way")
+            let streams = EventStreams(ledger: stage.client, settings: stage.base.settings)
+            let forwarder = EventForwarder(streams, holder: "gateway-1")
+            try await forwarder.copyRiderChanges()
+            try await stage.describe()
+            try await forwarder.copyRiderChanges()
+            #expect(try await self.events(stage.base).map(\.subject) == [ZoneStage.rider.text])
+        }
+    }
+
+    @Test func `while a shard fails, the changes before it are copied once, and it misses none`() async throws {
+        try await ZoneStage.set { stage in
+            let streams = EventStreams(ledger: stage.client, settings: stage.base.settings)
+            let forwarder = EventForwarder(streams, holder: "gateway-1")
+            try await forwarder.copyRiderChanges()
+            let shard = stage.keyspace.events(of: ZoneStage.rider.text)
+            let other = try #require(
+                (2...99).compactMap { PersonID("rider-\($0)") }.first {
+                    stage.keyspace.events(of: $0.text) != shard
+                })
+            try await stage.describe(other)
+            try await stage.describe()
+            try await stage.client.run("SET", shard, "in the way")
+            for _ in 0..<3 { try await forwarder.copyRiderChanges() }
+            let copied = try await stage.client.run("XLEN", stage.keyspace.events(of: other.text))
+            #expect(copied == .integer(1))
+            try await stage.client.run("DEL", shard)
+            try await forwarder.copyRiderChanges()
+            let subjects = try await self.events(stage.base).map(\.subject)
+            #expect(subjects.sorted() == [ZoneStage.rider.text, other.text].sorted())
         }
     }
 

@@ -223,7 +223,7 @@ import Testing
                         RedisCommand([.text(plant[0]), .text(key)] + plant.dropFirst().map { .text($0) })
                     ).get()
                     // Any of these may fail, with an error.
-                    _ = try? await store.all()
+                    if key == names.webhooks { _ = try? await store.all() }
                     _ = try? await store.read("wh_1")
                     _ = try? await store.due("wh_1", before: self.now, most: 10)
                     _ = try? await store.first("job-7", of: "wh_1")
@@ -233,6 +233,9 @@ import Testing
                     for shard in [0, 7] { _ = try? await store.streams.read(shard: shard, after: "0-0") }
                     let read = try await store.read("wh_9")
                     #expect(read?.url == other.url, "\(key) \(plant)")
+                    guard key != names.webhooks else { continue }
+                    let all = try await store.all()
+                    #expect(all.contains { $0.id == "wh_9" }, "\(key) \(plant)")
                 }
                 try await stage.client.run("DEL", key)
             }

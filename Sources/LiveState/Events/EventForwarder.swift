@@ -147,10 +147,11 @@ package struct EventForwarder: Sendable {
         if cursors[Self.begun] == nil {
             for zone in zones {
                 let log = self.keyspace.changeLog(of: zone)
-                let answer = try await ledger.send(["XREVRANGE", .text(log), "+", "-", "COUNT", "1"]).get()
-                guard let newest = StreamEntry.all(answer).first?.id else { continue }
+                let answer = ledger.send(["XREVRANGE", .text(log), "+", "-", "COUNT", "1"])
+                    .skippingMalformedData(as: .array([]))
+                guard let newest = StreamEntry.all(try await answer.get()).first?.id else { continue }
                 cursors[zone.text] = newest
-                _ = try await ledger.send(["HSET", .text(key), .text(zone.text), .text(newest)]).get()
+                try await self.storeCursor(newest, of: zone)
             }
             _ = try await ledger.send(["HSET", .text(key), .text(Self.begun), "1"]).get()
         }
@@ -159,7 +160,11 @@ package struct EventForwarder: Sendable {
         for start in stride(from: 0, to: listed.count, by: Self.zonesAtOnce) {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for zone in listed[start..<min(start + Self.zonesAtOnce, listed.count)] {
-                    group.addTask { try await self.copyChanges(of: zone, after: known[zone.text] ?? "0-0") }
+                    group.addTask {
+                        try await skippingMalformedData {
+                            try await self.copyChanges(of: zone, after: known[zone.text] ?? "0-0")
+                        }
+                    }
                 }
                 try await group.waitForAll()
             }
@@ -171,16 +176,30 @@ package struct EventForwarder: Sendable {
         var cursor = cursor
         for _ in 0..<Self.maxPages {
             let entries = try await self.streams.entries(of: self.keyspace.changeLog(of: zone), after: cursor)
-            guard let last = entries.last else { return }
-            for entry in entries {
-                if let event = LedgerEvent(riderChange: entry, in: zone) { try await self.streams.append(event).get() }
+            guard !entries.isEmpty else { return }
+            var copied = cursor
+            do {
+                for entry in entries {
+                    if let event = LedgerEvent(riderChange: entry, in: zone) {
+                        try await self.streams.append(event).get()
+                    }
+                    copied = entry.id
+                }
+            } catch {
+                // Otherwise what was appended before is appended again every second, for as long as this shard fails.
+                if copied != cursor { try await self.storeCursor(copied, of: zone) }
+                throw error
             }
-            _ = try await self.streams.ledger.send([
-                "HSET", .text(self.keyspace.eventCursors), .text(zone.text), .text(last.id),
-            ]).get()
+            try await self.storeCursor(copied, of: zone)
             guard entries.count == EventStreams.page else { return }
-            cursor = last.id
+            cursor = copied
         }
+    }
+
+    private func storeCursor(_ id: String, of zone: ZoneID) async throws {
+        _ = try await self.streams.ledger.send([
+            "HSET", .text(self.keyspace.eventCursors), .text(zone.text), .text(id),
+        ]).get()
     }
 }
 

@@ -93,8 +93,10 @@ package struct EventStreams: Sendable {
     package func removeOld() async throws {
         let oldest = try await self.time() - Self.lifetime.milliseconds
         for shard in 0..<Self.shards {
-            let newest = try await self.newest(shard: shard).split(separator: "-").first.flatMap { $0.timestamp } ?? 0
-            try await self.trim(self.keyspace.events(shard: shard), before: min(oldest, newest))
+            try await skippingMalformedData {
+                let newest = try await self.newest(shard: shard).split(separator: "-").first?.timestamp ?? 0
+                try await self.trim(self.keyspace.events(shard: shard), before: min(oldest, newest))
+            }
         }
     }
 

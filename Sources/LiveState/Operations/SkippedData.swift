@@ -1,4 +1,4 @@
-// Lists read many keys. One of them that holds malformed data must not hide the others.
+// Lists read many keys, and repeated work visits many. One of them that holds malformed data must not hide or stop the others.
 
 internal import NIOCore
 internal import Redis
@@ -12,5 +12,14 @@ extension EventLoopFuture where Value: Sendable {
             }
             return value
         }
+    }
+}
+
+/// Works on one of several keys, unless it holds malformed data, which has been reported.
+func skippingMalformedData(_ body: () async throws -> Void) async throws {
+    do {
+        try await body()
+    } catch let error as RedisError where error.isMalformedData || error.isUnexpectedAnswer {
+        // The others are next.
     }
 }

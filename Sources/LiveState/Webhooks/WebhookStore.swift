@@ -69,8 +69,8 @@ package struct WebhookStore: Sendable {
     package func read(_ id: String) async throws -> Webhook? {
         guard id.isNonce else { return nil }
         let key = self.keyspace.webhook(id)
-        let items = try await self.ledger.send(["HGETALL", .text(key)]).get().array ?? []
-        guard !items.isEmpty else { return nil }
+        let record = self.ledger.send(["HGETALL", .text(key)]).skippingMalformedData(as: .null)
+        guard let items = try await record.get().array, !items.isEmpty else { return nil }
         var fields: [String: String] = [:]
         for index in stride(from: 0, to: items.count - 1, by: 2) {
             guard let name = items[index].text, let value = items[index + 1].text else { continue }
@@ -80,8 +80,9 @@ package struct WebhookStore: Sendable {
             self.ledger.refuse(key, by: "HGETALL")
             return nil
         }
-        let undelivered = try await self.ledger.send(["XLEN", .text(self.keyspace.dead(ofWebhook: id))]).get()
-        webhook.undelivered = Int(clamping: undelivered.integer ?? 0)
+        let undelivered = self.ledger.send(["XLEN", .text(self.keyspace.dead(ofWebhook: id))])
+            .skippingMalformedData(as: .null)
+        webhook.undelivered = Int(clamping: try await undelivered.get().integer ?? 0)
         return webhook
     }
 
@@ -323,7 +324,9 @@ package struct WebhookStore: Sendable {
     package func removeOldDead() async throws {
         let oldest = try await self.streams.time() - Self.deadLifetime.milliseconds
         for id in try await self.ids() {
-            try await self.streams.trim(self.keyspace.dead(ofWebhook: id), before: oldest)
+            try await skippingMalformedData {
+                try await self.streams.trim(self.keyspace.dead(ofWebhook: id), before: oldest)
+            }
         }
     }
 
