@@ -8,8 +8,6 @@ internal import Synchronization
 
 /// Geocoding results for events that will be sent again. Safe to use from any thread.
 package final class DeferredEventCache: Sendable {
-
-    package init() {}
     private struct Entry {
         let job: CreatedJob
         let until: NIODeadline
@@ -21,6 +19,8 @@ package final class DeferredEventCache: Sendable {
     package static let maxEvents = 1_000
     /// How long an entry is stored, and how long if a place was not found or the geocoder did not answer.
     package static let lifetime = (found: TimeAmount.minutes(10), missing: TimeAmount.minutes(1))
+
+    package init() {}
 
     /// - Parameter event: its id at the ledger.
     package func job(of event: String, now: NIODeadline) -> CreatedJob? {

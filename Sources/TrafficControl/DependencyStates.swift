@@ -6,9 +6,9 @@ package import Telemetry
 
 /// The last known state of services that the gateway calls only now and then. Thread-safe.
 package final class DependencyStates: Sendable {
+    private let states = Mutex([Dependency: DependencyState]())
 
     package init() {}
-    private let states = Mutex([Dependency: DependencyState]())
 
     /// - Parameter now: milliseconds since the Unix epoch.
     package func record(_ dependency: Dependency, isUp: Bool, now: Int64 = WallClock.nowMilliseconds) {

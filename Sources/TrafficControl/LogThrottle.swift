@@ -3,13 +3,13 @@
 
 /// Decides when the next message may be logged.
 package struct LogThrottle {
-
-    package init() {}
     /// The minimum time between two messages, in nanoseconds.
     private static let minInterval: UInt64 = 60_000_000_000
 
     private var lastAt: UInt64?
     private var unlogged = 0
+
+    package init() {}
 
     /// Records one occurrence of the event.
     ///

@@ -5,10 +5,10 @@ package import Telemetry
 
 /// The counters and histograms that everything on one event loop shares. Confined to that loop.
 package final class LoopCounts {
-
-    package init() {}
     package private(set) var values = Counts()
     package let durations = LoopDurations()
+
+    package init() {}
 
     package func add(_ metric: Metric) { self.values.add(metric) }
 

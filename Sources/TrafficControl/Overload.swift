@@ -123,8 +123,6 @@ struct LagHistory {
 /// Decides when an overload is logged: once after it has lasted a while, and once after it has been over for a while. Short
 /// overloads are only counted. A value; times are nanoseconds of a monotonic clock.
 package struct OverloadEpisode {
-
-    package init() {}
     package enum Line: Hashable {
         case started
         /// - Parameter seconds: the time from the start of the first pause to the end of the last.
@@ -141,6 +139,8 @@ package struct OverloadEpisode {
     private var startedAt: UInt64?
     private var calmSince: UInt64?
     private var isLogged = false
+
+    package init() {}
 
     package mutating func update(isPaused: Bool, now: UInt64) -> Line? {
         guard let startedAt = self.startedAt else {
