@@ -11,7 +11,7 @@ struct ReadZone {
         case whole(and: Set<JobID>)
         /// These jobs, with the number of followers of each: counting them costs a read for every gateway, so their number is as
         /// old as the last read of the whole zone.
-        case some([JobID: Int], includesSharing: Bool)
+        case jobs([JobID: Int], includesSharing: Bool)
     }
 
     private(set) var rows = ZoneRows()
@@ -24,20 +24,31 @@ struct ReadZone {
     /// The receivers that have everything.
     private(set) var served: Set<Int> = []
     var changed: Set<JobID> = []
-    var wholeAt = NIODeadline.distantPast
+    private var wholeAt = NIODeadline.distantPast
+    /// The whole zone is not read again before then, even if events were missed or a read failed: Redis is busy enough.
+    private var restsUntil = NIODeadline.distantPast
     private var sharingAt = NIODeadline.distantPast
     private var ridersAt = NIODeadline.distantPast
     private var placesAt = NIODeadline.distantPast
 
     var due: Due? {
         let now = NIODeadline.now()
-        if now >= self.wholeAt { return .whole(and: self.changed.union(self.rows.rows.keys)) }
+        if now >= max(self.wholeAt, self.restsUntil) { return .whole(and: self.changed.union(self.rows.rows.keys)) }
         var jobs = self.changed
         let includesSharing = now >= self.sharingAt
         if includesSharing { jobs.formUnion(self.rows.sharing) }
         guard !jobs.isEmpty else { return nil }
         let followers = jobs.map { ($0, self.rows.rows[$0]?.followers ?? 0) }
-        return .some(Dictionary(uniqueKeysWithValues: followers), includesSharing: includesSharing)
+        return .jobs(Dictionary(uniqueKeysWithValues: followers), includesSharing: includesSharing)
+    }
+
+    /// The rows may be out of date: the whole zone is read as soon as it may be.
+    mutating func readWhole() { self.wholeAt = .distantPast }
+
+    mutating func readFailed(took: TimeAmount) {
+        self.restsUntil = .now() + min(took * ZoneJobsFeed.pauseFactor, ZoneJobsFeed.longestRest)
+        self.sharingAt = self.restsUntil
+        self.readWhole()
     }
 
     var isRidersDue: Bool { self.isMapped && NIODeadline.now() >= self.ridersAt }
@@ -53,11 +64,11 @@ struct ReadZone {
         switch due {
         case .whole:
             self.isLoaded = true
-            self.wholeAt = now + max(pause, ZoneJobsFeed.wholeInterval)
+            (self.wholeAt, self.restsUntil) = (now + max(pause, ZoneJobsFeed.wholeInterval), now + pause)
             self.sharingAt = now + max(pause, interval)
             self.note(self.places.replaceJobs(by: places))
             return self.rows.replace(by: rows)
-        case .some(let jobs, let includesSharing):
+        case .jobs(let jobs, let includesSharing):
             if includesSharing { self.sharingAt = now + max(pause, interval) }
             self.note(self.places.updateJobs(Array(jobs.keys), by: places))
             return self.rows.update(Array(jobs.keys), by: rows)

@@ -30,6 +30,8 @@ package final class ZoneJobsFeed: Sendable {
     static let placesInterval: TimeAmount = .seconds(1)
     /// A pause is at least this many times as long as the read before it.
     static let pauseFactor = 9
+    /// The longest pause after a read that failed.
+    static let longestRest: TimeAmount = .seconds(5)
     /// Zones that are read at the same time.
     static let concurrentReads = 4
     /// Maximum number of zones.
@@ -151,7 +153,7 @@ package final class ZoneJobsFeed: Sendable {
             let read =
                 switch due {
                 case .whole(let others): try await self.reader.read(zone, and: others)
-                case .some(let jobs, _): try await self.reader.read(Array(jobs.keys), in: zone) { jobs[$0] ?? 0 }
+                case .jobs(let jobs, _): try await self.reader.read(Array(jobs.keys), in: zone) { jobs[$0] ?? 0 }
                 }
             result = .success(read)
         } catch {
@@ -174,7 +176,7 @@ package final class ZoneJobsFeed: Sendable {
             }
         case .failure(let refused):
             // Nobody waits for a zone that is loaded: its rows are shown until it can be read again.
-            turn.zones[reading.zone]?.wholeAt = .distantPast
+            turn.zones[reading.zone]?.readFailed(took: reading.took)
             guard turn.zones[reading.zone]?.isLoaded == false else { return }
             for (_, receiver) in receivers { receiver.receiver(.failed(refused)) }
         }
@@ -205,7 +207,7 @@ package final class ZoneJobsFeed: Sendable {
     }
 
     private static func readAll(_ turn: inout Turn) {
-        for zone in Array(turn.zones.keys) { turn.zones[zone]?.wholeAt = .distantPast }
+        for zone in Array(turn.zones.keys) { turn.zones[zone]?.readWhole() }
     }
 
     private static func note(_ event: ChangedJob, _ turn: inout Turn) {
