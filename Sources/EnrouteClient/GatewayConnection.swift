@@ -45,6 +45,9 @@ public struct GatewayConnection: Sendable {
         public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(inbound: self.inbound.makeAsyncIterator()) }
     }
 
+    /// Until the socket is open, and from then until the gateway has answered the upgrade request.
+    private static let (connectWithin, upgradeWithin) = (TimeAmount.seconds(5), TimeAmount.seconds(10))
+
     public let messages: Messages
     private let outbound: NIOAsyncChannelOutboundWriter<[UInt8]>
 
@@ -86,10 +89,10 @@ public struct GatewayConnection: Sendable {
         _ ending: NIOLockedValueBox<ClientError?>
     ) async throws -> NIOAsyncChannel<[UInt8], [UInt8]> {
         let tls = address.isSecure ? try NIOSSLContext(configuration: trust.configuration) : nil
-        let upgraded: EventLoopFuture<NIOAsyncChannel<[UInt8], [UInt8]>>
+        let (socket, upgraded): (any Channel, EventLoopFuture<NIOAsyncChannel<[UInt8], [UInt8]>>)
         do {
-            upgraded = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
-                .connectTimeout(.seconds(5))
+            (socket, upgraded) = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+                .connectTimeout(Self.connectWithin)
                 .channelOption(.tcpOption(.tcp_nodelay), value: 1)
                 .connect(host: address.host, port: address.port) { channel in
                     channel.eventLoop.makeCompletedFuture {
@@ -98,18 +101,30 @@ public struct GatewayConnection: Sendable {
                             let name = address.isName ? address.host : nil
                             try sync.addHandler(NIOSSLClientHandler(context: tls, serverHostname: name))
                         }
-                        return try Self.upgrade(sync, address, token, ending)
+                        return (channel, try Self.upgrade(sync, address, token, ending))
                     }
                 }
         } catch {
             throw ClientError.unreachable(url: url, reason: ConnectFailure.known(error) ?? "\(error)")
         }
+        let late = ClientError.unreachable(url: url, reason: "no answer to the upgrade request in time")
+        let limit = socket.eventLoop.scheduleTask(in: Self.upgradeWithin) {
+            ending.withLockedValue { $0 = late }
+            socket.close(promise: nil)
+        }
+        defer { limit.cancel() }
         do {
-            return try await upgraded.get()
+            return try await withTaskCancellationHandler {
+                try await upgraded.get()
+            } onCancel: {
+                socket.close(promise: nil)
+            }
         } catch let error as ClientError {
             throw error
         } catch {
-            throw ClientError.unreachable(url: url, reason: ConnectFailure.known(error) ?? "\(error)")
+            try Task.checkCancellation()
+            throw ending.withLockedValue { $0 }
+                ?? ClientError.unreachable(url: url, reason: ConnectFailure.known(error) ?? "\(error)")
         }
     }
 

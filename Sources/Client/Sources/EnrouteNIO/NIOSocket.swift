@@ -8,6 +8,8 @@
     struct NIOSocket: TransportSocket {
         /// How many messages wait for the client. More end the socket, because the client no longer reads.
         static let mostWaiting = 4_096
+        /// How long a close frame may take.
+        static let closeWithin = TimeAmount.seconds(5)
 
         typealias Events = AsyncThrowingStream<SocketEvent, any Error>
 
@@ -30,7 +32,14 @@
 
         func close(code: UInt16) async {
             let frame = WebSocketFrame.masked(.connectionClose, ByteBuffer(integer: code))
-            self.channel.writeAndFlush(frame).whenComplete { [channel] _ in channel.close(promise: nil) }
+            // A gateway that reads nothing any longer never accepts the frame.
+            let limit = self.channel.eventLoop.scheduleTask(in: Self.closeWithin) { [channel] in
+                channel.close(promise: nil)
+            }
+            self.channel.writeAndFlush(frame).whenComplete { [channel] _ in
+                limit.cancel()
+                channel.close(promise: nil)
+            }
         }
     }
 
