@@ -43,10 +43,11 @@ import Testing
         }
     }
 
-    @Test func `the client of the tools depends only on EnrouteWire`() throws {
+    @Test func `the client of the tools depends only on EnrouteWire and the reasons of failed connections`() throws {
         let mine = try Self.layers().keys
         for file in try Project.files("Sources/EnrouteClient", ".swift") {
-            #expect(Set(file.imports).intersection(mine).isSubset(of: ["EnrouteWire"]), "\(file.path)")
+            let imported = Set(file.imports).intersection(mine)
+            #expect(imported.isSubset(of: ["EnrouteWire", "NetworkErrors"]), "\(file.path)")
         }
     }
 
