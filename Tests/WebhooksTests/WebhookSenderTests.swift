@@ -104,12 +104,24 @@ import Webhooks
                 #expect(await sender.send(Self.event, to: webhook, now: 1_000) == .delivered)
             }
             #expect(receiver.questions.map(\.uri) == ["/in", "/in"])
-            let withTLS = Self.webhook("https://127.0.0.1:\(receiver.port)/in")
-            let result = await sender.send(Self.event, to: withTLS, now: 1_000)
-            #expect(result == .failed(reason: "the server does not use TLS on this port"))
         }
         let other = await sender.send(Self.event, to: Self.webhook("http://shop.example/"), now: 1_000)
         #expect(other != .delivered)
+        await sender.shutdown()
+    }
+
+    @Test func `an endpoint without TLS is named as the reason`() async throws {
+        var settings = try WebhookSettings()
+        settings.attemptLimit = longestSettling
+        settings.resolver = HostResolver(rule: AddressRule(allowed: [AddressRange("127.0.0.1")!])) { _ in
+            [IPAddress("127.0.0.1")!]
+        }
+        let sender = WebhookSender(settings: settings)
+        try await ProviderServer.running({ _ in .json("{}") }) { receiver in
+            let webhook = Self.webhook("https://hooks.invalid:\(receiver.port)/in")
+            let result = await sender.send(Self.event, to: webhook, now: 1_000)
+            #expect(result == .failed(reason: "the server does not use TLS on this port"))
+        }
         await sender.shutdown()
     }
 
