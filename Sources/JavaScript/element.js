@@ -13,7 +13,7 @@ const EVERY = 1_000;
 const ASK_TEXTS_AGAIN = 30_000;
 
 /** `https://track.example/track/visit-1#secret`: the address of a tracking link. */
-const LINK = /^(https?:\/\/.+)\/track\/([A-Za-z0-9_-]+)#(.+)$/;
+const LINK = /^(https?:\/\/.+)\/track\/([A-Za-z0-9_-]+)(?:\?[^#]*)?#(.+)$/;
 const PARTS = ['status', 'tracking', 'arrival', 'updated', 'note'];
 /** Properties that an app may set before the element is defined. */
 const PROPERTIES = ['client', 'credential'];

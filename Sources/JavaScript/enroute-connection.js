@@ -10,6 +10,8 @@ import {
 const OPEN = 1;
 /** How much slower than the fastest answer, in ms, an answer may be and still set the clock. */
 const SLOWER = 200;
+/** By how many ms the local clock has to be corrected before the gateway's is asked again. */
+const JUMP = 2_000;
 /** How many bytes may be buffered in the socket before the connection counts as congested. */
 const CONGESTED_FROM = 16_384;
 
@@ -18,7 +20,7 @@ export class GatewayConnection {
   #state = 'stopped'; #degraded = false; #isSilent = false; #close; #retryAt;
   #socket = null; #attempt = 0; #failures = 0; #timers = {};
   #credential = null; #notBefore = null; #openedAt = null;
-  #beat = {receivedAt: 0, pingedAt: null, isProbing: false}; #pingedWallAt = null; #roundTrip = Infinity;
+  #beat = {receivedAt: 0, pingedAt: null, isProbing: false}; #pingedWallAt = null; #roundTrip = Infinity; #skew;
   #offlineSince = null; #isBackOnline = false;
   #waiting = []; #budget = null; #watches = [];
 
@@ -146,7 +148,12 @@ export class GatewayConnection {
     try { message = JSON.parse(data); } catch { return; }
     this.#beat = {receivedAt: this.#options.now(), pingedAt: null, isProbing: false};
     this.lastMessageAt = this.#options.wall();
-    this.#isAlive();
+    // A frozen gateway sends nothing and its socket stays open. Any message shows that it is alive.
+    this.#clear('answer');
+    if (this.#isSilent) {
+      this.#isSilent = false;
+      this.#onChange();
+    }
     switch (message.type) {
       case 'welcome': this.#welcomed(message); break;
       case 'pong': this.#setClock(message.serverTime); break;
@@ -194,8 +201,10 @@ export class GatewayConnection {
     if (!this.isOpen) return;
     const now = this.#options.now();
     const {what, lookIn} = heartbeat({...this.#beat, expectsMessages: this.#expectsMessages()}, now);
-    if (what === 'give up') return this.#lose(1006, 'no message or pong was received');
-    if (what === 'ping') {
+    if (what === 'give up') return this.#lose(1006, 'the gateway did not answer a ping');
+    // The local clock was corrected: only a pong says by how much, and messages that keep arriving would put off the next ping.
+    const skew = this.#options.wall() - now;
+    if (what === 'ping' || Math.abs(skew - this.#skew) > JUMP) {
       this.#beat.pingedAt = now;
       this.#pingedWallAt = this.#options.wall();
       this.#socket.send('{"type":"ping"}');
@@ -204,16 +213,9 @@ export class GatewayConnection {
         this.#onChange();
       });
     }
+    this.#skew = skew;
     // Look again soon, because `expectsMessages` may change in the meantime.
     this.#plan('look', Math.min(lookIn, PING_AFTER_EXPECTED), () => this.#check());
-  }
-
-  /** A frozen gateway sends nothing and its socket stays open. Any message shows that it is alive. */
-  #isAlive() {
-    this.#clear('answer');
-    if (!this.#isSilent) return;
-    this.#isSilent = false;
-    this.#onChange();
   }
 
   #drain() {

@@ -50,7 +50,7 @@ export class Enroute {
       url: absolute(url, '/v1').replace(/^http/, 'ws'), rest: absolute(rest, '/api/v1').replace(/^ws/, 'http'),
     };
     if (!this.#options.WebSocket) {
-      throw new TypeError('There is no WebSocket. Pass a class as the option `WebSocket`.');
+      throw new TypeError('Pass a WebSocket class as the option `WebSocket`.');
     }
     this.#gateway = new GatewayConnection(
       this.#options, (message) => this.#received(message), () => this.#connectionChanged(), () => this.#expectsMessages());
@@ -121,8 +121,7 @@ export class Enroute {
     return {
       get view() { return follow.view; },
       stop: () => {
-        if (!follow.listeners.delete(listener) || follow.listeners.size > 0) return;
-        if (this.#follows.get(job) !== follow) return;
+        if (!follow.listeners.delete(listener) || follow.listeners.size > 0 || this.#follows.get(job) !== follow) return;
         this.#follows.delete(job);
         if (!follow.view.ended && !follow.view.refused) this.#gateway.send({type: 'unsubscribe', job});
       },
@@ -384,8 +383,7 @@ export class Enroute {
     try {
       listener(...all);
     } catch (error) {
-      if (globalThis.reportError) globalThis.reportError(error);
-      else console.error(error);
+      (globalThis.reportError ?? console.error)(error);
     }
   }
 }

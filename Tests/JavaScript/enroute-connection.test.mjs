@@ -344,6 +344,20 @@ test('the gateway\u2019s clock is taken from the newest fast answer', async () =
   assert.equal(ahead(), 9_000);
 });
 
+test('after the local clock was corrected the gateway\u2019s is asked again, even while messages keep arriving', async () => {
+  const {enroute, clock, sockets} = await open();
+  const {epoch} = clock;
+  for (let second = 0; second < 40; second++) {
+    if (second === 10) clock.epoch += 3_600_000;
+    await clock.pass(1_000);
+    sockets.last.says({type: 'rate', intervalSeconds: 1});
+    if (sockets.last.heard().some(({type}) => type === 'ping')) {
+      sockets.last.says({type: 'pong', serverTime: epoch + clock.now()});
+    }
+  }
+  assert.equal(Math.round(enroute.serverTime - epoch - clock.now()), 0);
+});
+
 test('a waiting client reconnects immediately when the network or the page is back', async () => {
   for (const back of [() => page.dispatchEvent(event('online')),
     () => document.dispatchEvent(event('visibilitychange'))]) {

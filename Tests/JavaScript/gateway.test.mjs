@@ -230,7 +230,7 @@ claim('a frozen gateway is detected by its silence, and the client reconnects wh
   const follow = anna.follow(job);
   await until('the visit is known', () => follow.view.known);
   stage.signal('SIGSTOP');
-  await until('the silence is noticed', () => anna.connection.close?.reason === 'no message or pong was received');
+  await until('the silence is noticed', () => anna.connection.close?.reason === 'the gateway did not answer a ping');
   await until('nobody answers', () => anna.connection.close?.reason === 'the gateway did not answer in time');
   assert.equal(follow.view.status, 'on_the_way');
   stage.signal('SIGCONT');

@@ -1,6 +1,8 @@
 // The search of the API reference. The page is complete without it; with it, entries that do not match are hidden, and the search
 // is part of the address, so that it can be shared.
 
+import {decoded} from './page-gateway.js';
+
 const form = document.getElementById('search');
 const input = document.getElementById('query');
 const found = document.getElementById('found');
@@ -37,7 +39,7 @@ function search() {
 
 /** A link to an entry that the search hides shows everything again. */
 function reveal() {
-  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const target = document.getElementById(decoded(location.hash.slice(1)));
   if (!target?.closest('[hidden]')) return;
   input.value = '';
   search();

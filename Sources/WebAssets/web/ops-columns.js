@@ -3,6 +3,7 @@
 import {locale} from './page.js';
 import {clockText} from './enroute-words.js';
 import {isWithoutRider, labelOf, lateness, namesOf, overdue} from './ops-attention.js';
+import {clock} from './ops-polling.js';
 
 const number = new Intl.NumberFormat(locale);
 
@@ -21,10 +22,10 @@ export const columnsOf = ({words, statusText, ago}) => [
     kind: (row) => (isWithoutRider(row) ? 'bad' : ''),
   },
   {key: 'status', text: (row) => statusText(row.status), kind: (row) => (row.status === 'allocation_failed' ? 'bad' : '')},
-  {key: 'since', text: (row) => ago(row.statusAt), kind: (row) => (overdue(row, Date.now()) > 0 ? 'over' : '')},
+  {key: 'since', text: (row) => ago(row.statusAt), kind: (row) => (overdue(row, clock()) > 0 ? 'over' : '')},
   {
     key: 'due', text: (row) => dueText(row, words),
-    kind: (row) => ({late: 'bad', risk: 'over'}[lateness(row, Date.now())?.state] ?? ''),
+    kind: (row) => ({late: 'bad', risk: 'over'}[lateness(row, clock())?.state] ?? ''),
   },
   {key: 'customer', text: (row) => row.customer},
   {key: 'followers', text: (row) => (row.followers ? number.format(row.followers) : '')},
@@ -32,7 +33,7 @@ export const columnsOf = ({words, statusText, ago}) => [
 
 /** When the customer was promised the job, and by how much that is missed; without a promise, when it is expected. */
 function dueText(row, words) {
-  const late = lateness(row, Date.now());
+  const late = lateness(row, clock());
   if (late?.state === 'late') return words.lateBy(number.format(Math.max(1, Math.round(late.by / 60_000))));
   const at = row.promisedBy ?? row.arrivesAt;
   return at ? clockText(at, locale) : '';

@@ -3,6 +3,7 @@
 export const desk = {
   en: {
     tabs: 'Pages', desk: 'Desk', system: 'System',
+    mapOld: 'The map isn’t up to date. Trying to reconnect …',
     map: 'Map', showAll: 'Show all', legend: 'What the map shows', zoomIn: 'Zoom in', zoomOut: 'Zoom out',
     mapLabel: 'Map of the zone. The table lists the same jobs.',
     mapKinds: {rider: 'Riders', job: 'Destinations'}, clusterOf: (count) => `${count} here. Click to zoom in.`,
@@ -67,6 +68,7 @@ export const desk = {
   },
   de: {
     tabs: 'Seiten', desk: 'Disposition', system: 'System',
+    mapOld: 'Die Karte ist nicht aktuell. Wir versuchen es weiter …',
     map: 'Karte', showAll: 'Alle zeigen', legend: 'Was die Karte zeigt', zoomIn: 'Vergrößern', zoomOut: 'Verkleinern',
     mapLabel: 'Karte der Zone. Die Tabelle enthält dieselben Aufträge.',
     mapKinds: {rider: 'Fahrer', job: 'Ziele'}, clusterOf: (count) => `${count} hier. Klicken zum Vergrößern.`,

@@ -6,11 +6,14 @@ import {gateway} from './page-gateway.js';
 
 /** ms until a refused watch is repeated, unless the gateway names a time. */
 const AGAIN = 5_000;
+/** ms without a connection after which the places are old. */
+const PATIENCE = 5_000;
 
 export class PlacesFeed {
   #gateway;
   #zone = null;
   #timer = null;
+  #lostAt = null;
 
   /**
    * @param signIn whose credential opens the connection.
@@ -22,8 +25,12 @@ export class PlacesFeed {
       url: `${gateway.replace(/^http/, 'ws')}/v1`, credential: () => signIn.credential(), WebSocket,
       now: () => performance.now(), wall: () => Date.now(), random: Math.random,
       timers: {setTimeout: (...all) => setTimeout(...all), clearTimeout: (...all) => clearTimeout(...all)},
-    }, (message) => this.#received(message), () => { /* the banner shows whether the gateway answers */ });
+    }, (message) => this.#received(message), () => {
+      this.#lostAt = this.#gateway.isOpen ? null : this.#lostAt ?? performance.now();
+    });
   }
+
+  get isOld() { return this.#lostAt !== null && performance.now() - this.#lostAt > PATIENCE; }
 
   start() { this.#gateway.start(); }
   stop() { this.#gateway.stop(); }

@@ -58,11 +58,12 @@ export class JobPanel {
   async ask(poller, isCurrent) {
     const job = this.#job;
     if (!job) return;
+    // A job that was erased is not shown any longer.
     const answers = await Promise.all(['/log', '/verdicts', '', '/operations-note'].map(
-      (part) => poller.get(`jobs/${job}${part}`)));
+      (part) => poller.get(`jobs/${job}${part}`))).catch((error) => { if (error.status === 404) return []; throw error; });
     if (!isCurrent() || this.#job !== job) return;
     [this.#log, this.#verdicts, this.#details, this.#note] = answers;
-    this.actions.note = this.#note.text ?? '';
+    this.actions.note = this.#note?.text ?? '';
   }
 
   /** Moves the focus into the panel with the next rendering. */

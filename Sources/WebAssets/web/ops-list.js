@@ -2,6 +2,7 @@
 // jobs or only changes) keep the list up to date. The filters are stored in the address.
 
 import {isWithoutRider, labelOf, lateness, needOf, queue, reasons} from './ops-attention.js';
+import {clock} from './ops-polling.js';
 
 /** The sort keys, by column. Names are ASCII and there may be thousands, so texts compare by code unit. */
 const ORDERS = {
@@ -97,7 +98,7 @@ export class JobList {
    * Shows an assignment that the gateway has confirmed, until the list says so too.
    * @param rider null for nobody
    */
-  assign(job, rider, now = Date.now()) {
+  assign(job, rider, now = clock()) {
     const [row, before] = [this.row(job), this.#assigned.get(job)];
     if (!row) return;
     this.#assigned.set(job, {
@@ -134,7 +135,7 @@ export class JobList {
    * request.
    * @returns whether anything changed
    */
-  take(answer, {isContinued = false, now = Date.now()} = {}) {
+  take(answer, {isContinued = false, now = clock()} = {}) {
     if (answer.reset && !isContinued) this.#rows = new Map();
     for (const row of answer.jobs) this.#rows.set(row.job, this.#current(row, now));
     for (const job of answer.gone) this.#rows.delete(job);
@@ -145,7 +146,7 @@ export class JobList {
   }
 
   /** Returns the rows that match the filters, sorted, with the name as the last key. @param now ms since the epoch */
-  rows(query, now = Date.now()) {
+  rows(query, now = clock()) {
     const fits = matcher(query, now, this.silent);
     const found = [];
     for (const row of this.#rows.values()) if (fits(row)) found.push(row);
@@ -153,7 +154,7 @@ export class JobList {
   }
 
   /** Counts the jobs in each tracking state and with each need, ignoring these two filters. */
-  counts(query, now = Date.now()) {
+  counts(query, now = clock()) {
     const fits = matcher({...query, tracking: '', need: ''}, now, this.silent);
     const counts = Object.fromEntries([...trackings, ...needs].map((name) => [name, 0]));
     for (const row of this.#rows.values()) {
@@ -165,7 +166,7 @@ export class JobList {
   }
 
   /** Returns the jobs that need somebody, whatever the filters: `{row, reason, since}`, the most urgent first. */
-  queue(now = Date.now()) { return queue(this.#rows.values(), now, this.silent); }
+  queue(now = clock()) { return queue(this.#rows.values(), now, this.silent); }
 }
 
 function matcher({q, need, status, tracking, unavailable}, now, silent) {

@@ -33,8 +33,11 @@ export function replace(panel, content, children) {
   said.set(panel, text);
   const before = document.activeElement;
   const place = panel.contains(before) ? before.dataset.place : null;
+  const {selectionStart, selectionEnd} = before ?? {};
   panel.replaceChildren(...children());
-  if (place) panel.querySelector(`[data-place="${CSS.escape(place)}"]`)?.focus({preventScroll: true});
+  const after = place && panel.querySelector(`[data-place="${CSS.escape(place)}"]`);
+  after?.focus({preventScroll: true});
+  if (Number.isInteger(selectionStart)) after?.setSelectionRange?.(selectionStart, selectionEnd);
 }
 
 /** Empties a panel, so that the next content is rendered even if it is the same. */

@@ -45,16 +45,16 @@ export class PlaceBook {
   /**
    * Returns the markers: `{id, kind, state, lat, lon, heading, job, rider}`, a rider only once.
    * @param row returns the row of a job, or null; `riders`: the last answer about riders, by name; `silent`: riders with a task
-   *     who cannot be reached
+   *     who cannot be reached; `isOld`: no news have come for a while
    */
-  markers({row, riders, silent, now}) {
+  markers({row, riders, silent, now, isOld = false}) {
     const [moving, markers] = [new Map(), []];
     for (const place of this.#jobs.values()) {
       const known = row(place.job);
       if (!known) continue;
       if (place.destination) markers.push(jobMarker(place, known, now, silent));
       if (!place.position) continue;
-      const marker = movingMarker(place, known, now, silent);
+      const marker = movingMarker(place, known, now, silent, isOld);
       const other = moving.get(marker.rider);
       if (!other) moving.set(marker.rider, marker);
       else if (other.at < marker.at) moving.set(marker.rider, {...marker, state: worse(other.state, marker.state)});
@@ -84,8 +84,8 @@ function jobMarker({job, destination}, row, now, silent) {
   };
 }
 
-function movingMarker({job, rider, position, hdg, at}, row, now, silent) {
-  const isSilent = row.tracking !== 'live' || silent.has(row.rider);
+function movingMarker({job, rider, position, hdg, at}, row, now, silent, isOld) {
+  const isSilent = isOld || row.tracking !== 'live' || silent.has(row.rider);
   const state = isSilent ? 'silent' : lateness(row, now)?.state === 'late' ? 'late' : 'live';
   return {id: `rider:${rider ?? job}`, kind: 'rider', state, ...position, heading: hdg ?? null, job, rider: rider ?? job, at};
 }

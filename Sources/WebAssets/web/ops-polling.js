@@ -9,6 +9,19 @@ const GIVE_UP = 15_000;      // ms to wait for an answer
 const AGAIN = 3_000;         // ms before a retry
 const REFUSED_AGAIN = 10_000;   // ms before a retry after 401, 403 and 429
 
+/** By how many ms the device's clock has to differ from the gateway's before that counts: the header Date has whole seconds. */
+const TOLERANCE = 2_000;
+let offset = 0;
+
+/** The gateway's time, in ms since the epoch: the device's clock may be wrong by hours. */
+export const clock = () => Date.now() + offset;
+
+/** @param date of an answer that was just received */
+export function setClock(date) {
+  const measured = Date.parse(date) + 500 - Date.now();
+  if (Math.abs(measured - offset) > TOLERANCE) offset = measured;
+}
+
 /** A request without a usable answer: `status` of HTTP, or 0 if there was no answer, and the `code` of the problem, if any. */
 export class RequestFailed extends Error {
   constructor(status, code = '') {
@@ -78,6 +91,7 @@ export class Poller {
         },
         ...(body && {body: JSON.stringify(body)}), signal: abort.signal, cache: 'no-store',
       });
+      setClock(answer.headers.get('Date'));
       if (!answer.ok) {
         const problem = await answer.json().catch(() => null);
         throw new RequestFailed(answer.status, String(problem?.code ?? ''));

@@ -6,7 +6,7 @@ import {Announcer, ConnectionBanner, inLanguage, language, languageSwitch, local
 import {gateway} from './page-gateway.js';
 import {SignIn} from './page-sign-in.js';
 import {clockText} from './enroute-words.js';
-import {Poller, updateList, isMissed} from './ops-polling.js';
+import {Poller, clock, isMissed, updateList} from './ops-polling.js';
 import {JobActions} from './ops-actions.js';
 import {BulkBar, MOST_SELECTED, Selection, picksOf} from './ops-bulk.js';
 import {labelOf, silentRiders} from './ops-attention.js';
@@ -89,6 +89,7 @@ const feed = new PlacesFeed({
     show();
   },
 });
+let isMapOld = false;
 
 const selection = new Selection();
 const bulk = new BulkBar(element('bulk'), {
@@ -104,7 +105,7 @@ function pickChanged(hasRoom) {
 }
 
 /** Rounded to 10 s, because fifty rows that change every second cannot be read. */
-const ago = (at) => shortAgo(Math.floor(Math.max(0, Date.now() - at) / CLOCK) * CLOCK);
+const ago = (at) => shortAgo(Math.floor(Math.max(0, clock() - at) / CLOCK) * CLOCK);
 const statusText = (status) => texts?.statuses?.[status]?.short ?? status;
 const hrefOf = (change) => location.pathname + (writeQuery({...query, ...change}, location.search) || '');
 
@@ -202,7 +203,7 @@ const refreshJobs = poller.every(INTERVALS.jobs, async (isCurrent) => {
   const isOurs = () => isCurrent() && asked === list;
   if (await updateList(poller, query.zone, asked, isOurs, changed)) changed();
   // The time belongs to the job list. Other requests may succeed while that one fails.
-  if (isOurs()) put(element('age'), words.updated(clockText(Date.now(), locale)));
+  if (isOurs()) put(element('age'), words.updated(clockText(clock(), locale)));
 });
 
 /** Polls a card of the zone. */
@@ -233,7 +234,7 @@ poller.every(INTERVALS.webhooks, async (isCurrent) => {
 });
 
 const refreshJob = poller.every(INTERVALS.job, async (isCurrent) => {
-  await jobPanel.ask(poller, isCurrent).catch((error) => { if (error.status !== 404) throw error; });
+  await jobPanel.ask(poller, isCurrent);
   show();
 });
 
@@ -244,9 +245,10 @@ function refreshZone() {
 
 async function connectionChanged({isOpen, status}) {
   const own = known.gateways?.gateways.find(({id}) => id === known.gateways.answeredBy);
+  if (isMapOld !== feed.isOld) [isMapOld, isMoved] = [feed.isOld, true];
   if (isMissed(status)) banner.update({state: 'waiting', degraded: false});
-  else if (isOpen) banner.update({state: 'open', degraded: own?.health?.state === 'degraded'});
-  if (isOpen) answeredAt = Date.now();
+  else if (isOpen) banner.update({state: 'open', degraded: own?.health?.state === 'degraded', notice: isMapOld ? words.mapOld : ''});
+  if (isOpen) answeredAt = clock();
   if (status === 401) {
     poller.stop();
     feed.stop();
@@ -291,12 +293,12 @@ function render() {
   if (isDirty) renderRows();
   const panels = {riders: ridersPanel, verdicts: verdictsPanel, audit: auditPanel, gateways: gatewaysPanel};
   for (const [name, panel] of Object.entries(panels)) {
-    if (known[name]) panel(element(name), known[name], {words, now: Date.now(), link: (job) => hrefOf({job})});
+    if (known[name]) panel(element(name), known[name], {words, now: clock(), link: (job) => hrefOf({job})});
   }
-  webhooksPanel.render(Date.now());
+  webhooksPanel.render(clock());
   jobPanel.texts = texts;
-  jobPanel.show(query.job && list.row(query.job), Date.now(), query.zone);
-  queueCard.render(Date.now(), query.job);
+  jobPanel.show(query.job && list.row(query.job), clock(), query.zone);
+  queueCard.render(clock(), query.job);
   bulk.render();
   views.render();
   if (isMoved) renderMap();
@@ -316,7 +318,7 @@ function renderTabs() {
 function renderMap() {
   isMoved = false;
   const riders = new Map((known.riders?.riders ?? []).map((rider) => [rider.rider, rider]));
-  map.show(places.markers({row: (job) => list.row(job), riders, silent: list.silent, now: Date.now()}),
+  map.show(places.markers({row: (job) => list.row(job), riders, silent: list.silent, now: clock(), isOld: isMapOld}),
     places.isKnown && list.version !== null);
 }
 

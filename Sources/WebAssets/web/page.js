@@ -203,10 +203,10 @@ export class ConnectionBanner {
     Object.assign(this, {element, patience, hasState, knownAt, lastMessageAt, isExplained, say, words});
   }
 
-  /** @param connection the current `enroute.connection` */
+  /** @param connection the current `enroute.connection`; `notice`: what an open one lacks */
   update(connection) {
     this.#connection = connection;
-    if (['connecting', 'open'].includes(connection.state)) this.#notice = '';
+    if (['connecting', 'open'].includes(connection.state)) this.#notice = connection.notice ?? '';
     const isMissed = this.#isMissed();
     // Patience starts with the first report of a loss and is not extended by the next ones.
     if (isMissed && this.#lostAt === null) {

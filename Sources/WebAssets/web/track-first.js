@@ -5,6 +5,8 @@ import {gateway} from './page-gateway.js';
 
 const FIRST = 'script#first[type="application/json"]';
 const MORE = 'script#more[type="application/json"]';
+// ms after which a state is requested again.
+const ASK_AGAIN = 5_000;
 // ms: by then the socket has delivered the state.
 const GIVE_UP = 8_000;
 
@@ -74,6 +76,18 @@ export async function stateNow(header) {
     return null;
   } finally {
     clearTimeout(timer);
+  }
+}
+
+/** Whether an answer has a state of the gateway, not one that worker.js cached. */
+export const isFresh = (answer) => Boolean(answer?.snapshot) && !answer.snapshot.kept;
+
+/** Requests the state until the gateway answers with it, or that there is none. */
+export async function freshState(header) {
+  for (;;) {
+    const answer = await stateNow(header);
+    if (isFresh(answer) || ['signIn', 'unknown'].includes(answer?.refusal)) return answer;
+    await new Promise((resolve) => { setTimeout(resolve, ASK_AGAIN); });
   }
 }
 

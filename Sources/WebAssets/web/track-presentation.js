@@ -86,7 +86,7 @@ export function presentation(view, moment, texts, words) {
   const isLate = eta?.state === 'ok' && serverTime - eta.arrivesAt >= LATE_AFTER && !isAtTheDoor(view);
   const range = windowText(view.display?.window, {wall, clockOffset: view.clockOffset, locale, timeZone});
   const isStillAwaited = isAwaited(view) && !isAtTheDoor(view);
-  const apology = isStillAwaited ? apologyText(view, {eta, serverTime, isLate}, clock, words) : '';
+  const apology = isStillAwaited && !isLost && !isKept ? apologyText(view, {eta, serverTime, isLate}, clock, words) : '';
   // Before the rider shares a position, the promised time, or else when such orders usually arrive.
   const awaited = range || (early ? windowText(
     {from: early.earliestAt ?? early.arrivesAt, until: early.latestAt ?? early.arrivesAt},

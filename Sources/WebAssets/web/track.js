@@ -7,9 +7,9 @@ import {
   Announcer, ConnectionBanner, inLanguage, keepForLater, language, languageSwitch, locale, make, onThemeChange, put,
   reconnectOnTouch,
 } from './page.js';
-import {gateway} from './page-gateway.js';
+import {decoded, gateway} from './page-gateway.js';
 import {SignIn} from './page-sign-in.js';
-import {firstState, stateNow, statusTexts} from './track-first.js';
+import {firstState, freshState, isFresh, stateNow, statusTexts} from './track-first.js';
 import {stepIcons, vehicleOf} from './track-icons.js';
 import {TrackMap} from './track-map.js';
 import {
@@ -37,7 +37,7 @@ const MOST_RECHECKS = 30;
 const element = (id) => document.getElementById(id);
 const setting = (name) => document.querySelector(`meta[name="enroute-${name}"]`)?.content;
 const words = inLanguage(allWords);
-const job = decodeURIComponent(location.pathname.split('/').pop());
+const job = decoded(location.pathname.split('/').pop());
 
 const signIn = new SignIn({panel: element('signin'), takesLinks: true, why: words.signInWhy});
 const enroute = new Enroute({url: `${gateway}/v1`, credential: async () => signIn.current});
@@ -81,8 +81,8 @@ let keptAt = null;
 
 // A link shows how the job ended; there is nothing to follow.
 let isPast = false;
-// The first state was requested, which may say so.
-let isAsking = false;
+// The first state was requested, or the last one, which may say so.
+let [isAsking, isReadingEnd] = [false, false];
 // How often the ended job was read again.
 let rechecks = 0;
 // The timer of the next time.
@@ -144,7 +144,19 @@ function recheckLater() {
 async function isCorrected() {
   rechecks += 1;
   const answer = await stateNow(signIn.header);
-  return Boolean(answer?.snapshot) && answer.snapshot.id !== view.id;
+  return isFresh(answer) && answer.snapshot.id !== view.id;
+}
+
+/** The session of a link is refused once its job has ended. The gateway says how it ended, or that the link has expired. */
+async function readEnd() {
+  if (isReadingEnd || isPast) return;
+  isReadingEnd = true;
+  const answer = await freshState(signIn.header);
+  isReadingEnd = false;
+  if (isPast) return;
+  if (DONE_WITH.includes(answer.snapshot?.status)) return [story.read(answer.more), showPast(answer)];
+  [view, shownID, refusal] = [unknownView(job), null, 'expired'];
+  render();
 }
 
 /** Follows the job from the start, as if the page had been opened now. */
@@ -166,6 +178,9 @@ const isSignInNeeded = () => {
   return state === 'refused' && !signIn.isGuest && [4005, 4500].includes(close?.code);
 };
 
+/** Whether a link's session was refused, perhaps because its job has ended, and the page does not show an end. */
+const isEndUnknown = (close) => signIn.isGuest && close?.code === 4500 && !isTakenAway(view) && !(view.known && view.ended);
+
 async function connectionChanged(connection) {
   banner.update(connection);
   if (connection.state === 'refused') {
@@ -173,6 +188,8 @@ async function connectionChanged(connection) {
       signIn.forget(words.signInExpired, {isExpired: true});
       await signIn.credential();
       enroute.start();
+    } else if (isEndUnknown(connection.close)) {
+      readEnd();
     } else {
       // The session of a link ends with its job, and the page still shows how the job ended.
       refusal = isTakenAway(view) ? 'revoked'
