@@ -113,7 +113,7 @@ import Testing
             let answer = try await blocking {
                 let socket = try RawSocket(port: port)
                 try socket.send("hello")
-                return socket.readToEndOrReset()
+                return try socket.readToEndOrReset()
             }
             #expect(answer.isEmpty)
         }

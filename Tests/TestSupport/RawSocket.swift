@@ -99,11 +99,19 @@ package final class RawSocket {
         return facts.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: Field.self) }
     }
 
-    /// Returns everything until the connection ends in any way.
-    package func readToEndOrReset() -> [UInt8] {
+    /// Returns everything until the connection ends in any way. A connection that is still open when the time limit is exceeded
+    /// is an error.
+    package func readToEndOrReset() throws -> [UInt8] {
         var all: [UInt8] = []
-        while let bytes = try? self.read(), !bytes.isEmpty { all += bytes }
-        return all
+        while true {
+            do {
+                let bytes = try self.read()
+                if bytes.isEmpty { return all }
+                all += bytes
+            } catch let failed as Failed where failed.code != EAGAIN {
+                return all
+            }
+        }
     }
 
     package func readToEnd() throws -> [UInt8] {
