@@ -13,10 +13,11 @@ import Testing
         try String(contentsOf: self.root.appending(path: path), encoding: .utf8)
     }
 
-    private static func files(in folder: String, _ endings: [String]) -> [String] {
+    private static func files(in folder: String, _ endings: [String]) throws -> [String] {
         let paths = FileManager.default.enumerator(atPath: self.root.appending(path: folder).path)?.allObjects ?? []
-        return paths.compactMap { $0 as? String }.filter { path in endings.contains { path.hasSuffix($0) } }
-            .map { "\(folder)/\($0)" }
+        let found = paths.compactMap { $0 as? String }.filter { path in endings.contains { path.hasSuffix($0) } }
+        try #require(!found.isEmpty, "\(folder)")
+        return found.map { "\(folder)/\($0)" }
     }
 
     private static let names = SettingsTable.all.map(\.name)
@@ -28,7 +29,7 @@ import Testing
 
     @Test func `code reads every declared setting, and no other`() throws {
         var read = Set<String>()
-        for path in Self.files(in: "Sources/enroute", [".swift"]) where !path.contains("/Settings/") {
+        for path in try Self.files(in: "Sources/enroute", [".swift"]) where !path.contains("/Settings/") {
             for match in try Self.text(path).matches(of: /"((ENROUTE|AWS)_[A-Z_]*[A-Z])"/) {
                 read.insert(String(match.1))
             }
@@ -43,7 +44,7 @@ import Testing
 
     @Test func `a test sets every setting`() throws {
         var tests = ""
-        for path in Self.files(in: "Tests", [".swift", ".py", ".mjs", "run"]) { tests += try Self.text(path) }
+        for path in try Self.files(in: "Tests", [".swift", ".py", ".mjs", "run"]) { tests += try Self.text(path) }
         // SecretFileTests sets every one of these.
         let files = Set(SettingsTable.all.compactMap(\.fileSetting?.name))
         for name in Self.names where !name.hasPrefix(LimitSetting.prefix) && !files.contains(name) {
@@ -53,7 +54,7 @@ import Testing
     }
 
     @Test func `only the process names environment variables in its errors`() throws {
-        let sources = Self.files(in: "Sources", [".swift"])
+        let sources = try Self.files(in: "Sources", [".swift"])
         // The client's tests start a gateway.
         for path in sources where !path.hasPrefix("Sources/enroute/") && !path.hasPrefix("Sources/Client/Tests/") {
             let lines = try Self.text(path).split(separator: "\n").filter { !$0.contains("//") }

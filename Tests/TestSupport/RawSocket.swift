@@ -99,8 +99,9 @@ package final class RawSocket {
         return facts.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: Field.self) }
     }
 
-    /// Returns everything until the connection ends in any way. A connection that is still open when the time limit is exceeded
-    /// is an error.
+    /// Returns everything until the connection ends in any way.
+    ///
+    /// - Throws: if the connection is still open when the time limit is exceeded.
     package func readToEndOrReset() throws -> [UInt8] {
         var all: [UInt8] = []
         while true {
