@@ -15,7 +15,7 @@ ENROUTE =
 
 .PHONY: help run deps packages build build-tests compile-tests release install uninstall deb instructions twin test test-swift \
     test-javascript test-client test-conformance test-browser test-deploy test-beside environments test-hostile test-api test-benchmarks \
-    picture screens test-long long-failover long-histories long-seeds long-fuzz long-webhooks long-freeze check check-deploy lint format bench bench-gate clean
+    build-benchmarks picture screens test-long long-failover long-histories long-seeds long-fuzz long-webhooks long-freeze check check-deploy lint format bench bench-gate clean
 
 help: ## lists these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -83,7 +83,7 @@ deb: ## builds a Debian package of it: .build-deploy/enroute_*.deb
 
 check: lint ## what CI runs: linters, build, every test, and whether the benchmarks run
 	@$(MAKE) --no-print-directory --jobs=2 compile-tests environments
-	@$(MAKE) --no-print-directory test READY=1 BESIDE="test-benchmarks $(BESIDE)"
+	@$(MAKE) --no-print-directory test READY=1 MOSTLY_IDLE="$(MOSTLY_IDLE) build-benchmarks" BESIDE="test-benchmarks $(BESIDE)"
 
 # The Python environments of the tests, beside the compiler, which waits for no download.
 environments: deps
@@ -98,9 +98,12 @@ BUILT_TESTS = $(if $(READY),,build-tests)
 
 test: test-swift ## builds and runs every test; the pages and the attacks in short
 	@$(MAKE) --no-print-directory test-hostile READY=1 HOSTILE="--lean"
-	@echo "running the conformance kit beside the sensitive tests of deploy/; each prints its output at its end"
-	@$(MAKE) --no-print-directory --jobs=2 --keep-going --output-sync=recurse READY=1 DEPLOY=--sensitive test-deploy test-conformance
+	@echo "running $(MOSTLY_IDLE) beside the sensitive tests of deploy/; each prints its output at its end"
+	@$(MAKE) --no-print-directory --jobs=2 --keep-going --output-sync=recurse READY=1 DEPLOY=--sensitive test-deploy $(MOSTLY_IDLE)
 	@$(MAKE) --no-print-directory test-beside
+
+# What runs beside the sensitive tests of deploy/, one after the other: they take two minutes, and wait half of it.
+MOSTLY_IDLE = test-conformance
 
 # What waits most of the time, three at a time; the tests of the pages and of deploy/ run two files at a time. Each prints
 # its output at its end. If one fails, the others still run, and make fails at the end. Everything has to be installed and built.
@@ -257,6 +260,10 @@ bench: ## measures this gateway beside its twin on NIOSSL, minutes (BENCH=help l
 
 bench-gate: ## fails when a location, a connection or a status costs 3 % more instructions than before
 	@$(MAKE) --no-print-directory -C benchmarks gate
+
+# Takes the processors' idle time only.
+build-benchmarks:
+	@nice -n 19 $(MAKE) --no-print-directory -C benchmarks build
 
 test-benchmarks: $(BUILT)
 	@$(MAKE) --no-print-directory -C benchmarks smoke
