@@ -35,6 +35,8 @@ class Receiver:
         self.secrets: dict[str, list[str]] = defaultdict(list)
         self.accepted: dict[str, list[Event]] = defaultdict(list)
         self.attempts: dict[str, int] = defaultdict(int)
+        self.signatures: dict[str, list[str]] = defaultdict(list)
+        """The header of each request to a path that was accepted."""
         self.forged: list[str] = []
         self.behaviour: dict[str, str] = {}
         """Another behaviour for a path than the one it is named after."""
@@ -120,6 +122,7 @@ class Receiver:
                 return False
         event = json.loads(body)
         with self._lock:
+            self.signatures[path].append(given["webhook-signature"])
             if event["id"] != given["webhook-id"] or event["specversion"] != "1.0":
                 self.forged.append(f"{path}: {body}")
             if event["type"] != "enroute.webhook.test":
