@@ -13,9 +13,9 @@ SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 # The program that `make install` and `make deb` use; empty for .build/release/enroute.
 ENROUTE =
 
-.PHONY: help run deps packages build build-tests release install uninstall deb instructions twin test test-swift \
+.PHONY: help run deps packages build build-tests compile-tests release install uninstall deb instructions twin test test-swift \
     test-javascript test-client test-conformance test-browser test-deploy test-beside environments test-hostile test-api test-benchmarks \
-    picture screens test-long long-failover long-histories long-seeds long-fuzz long-webhooks long-freeze check check-deploy lint format bench bench-gate clean
+    build-benchmarks picture screens test-long long-failover long-histories long-seeds long-fuzz long-webhooks long-freeze check check-deploy lint format bench bench-gate clean
 
 help: ## lists these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -28,7 +28,7 @@ run: build ## shows deliveries in a town, live, with a Redis of its own (DEMO="-
 
 deps: packages .build-tools/requirements.txt ## installs what building and testing need (apt; moto from PyPI)
 
-deps: PACKAGES += $(TEST_PACKAGES)
+deps compile-tests: PACKAGES += $(TEST_PACKAGES)
 
 # Asks apt only when something is missing. Debian starts a redis-server with the package; ours are our own.
 packages:
@@ -82,12 +82,12 @@ deb: ## builds a Debian package of it: .build-deploy/enroute_*.deb
 	deploy/debian/build $(ENROUTE)
 
 check: lint ## what CI runs: linters, build, every test, and whether the benchmarks run
-	@$(MAKE) --no-print-directory --jobs=2 build-tests environments
-	@$(MAKE) --no-print-directory test READY=1 BESIDE="test-benchmarks $(BESIDE)"
+	@$(MAKE) --no-print-directory --jobs=2 compile-tests environments
+	@$(MAKE) --no-print-directory test READY=1 MOSTLY_IDLE="$(MOSTLY_IDLE) build-benchmarks" BESIDE="test-benchmarks $(BESIDE)"
 
-# The Python environments of the tests, while the compiler leaves a core idle.
+# The Python environments of the tests, beside the compiler, which waits for no download.
 environments: deps
-	bash -c '. Tests/Browser/environment && . Tests/Deploy/environment'
+	bash -ec '. Tests/Browser/environment; . Tests/Deploy/environment; here=Tests/Conformance; . $$here/environment'
 
 # MARK: tests
 
@@ -98,9 +98,12 @@ BUILT_TESTS = $(if $(READY),,build-tests)
 
 test: test-swift ## builds and runs every test; the pages and the attacks in short
 	@$(MAKE) --no-print-directory test-hostile READY=1 HOSTILE="--lean"
-	@echo "running the conformance kit beside the sensitive tests of deploy/; each prints its output at its end"
-	@$(MAKE) --no-print-directory --jobs=2 --keep-going --output-sync=recurse READY=1 DEPLOY=--sensitive test-deploy test-conformance
+	@echo "running $(MOSTLY_IDLE) beside the sensitive tests of deploy/; each prints its output at its end"
+	@$(MAKE) --no-print-directory --jobs=2 --keep-going --output-sync=recurse READY=1 DEPLOY=--sensitive test-deploy $(MOSTLY_IDLE)
 	@$(MAKE) --no-print-directory test-beside
+
+# What runs beside the sensitive tests of deploy/, one after the other: they take two minutes, and wait half of it.
+MOSTLY_IDLE = test-conformance
 
 # What waits most of the time, three at a time; the tests of the pages and of deploy/ run two files at a time. Each prints
 # its output at its end. If one fails, the others still run, and make fails at the end. Everything has to be installed and built.
@@ -110,7 +113,9 @@ test-beside:
 	@echo "running $(BESIDE), three at a time; each prints its output at its end"
 	@$(MAKE) --no-print-directory --jobs=3 --keep-going --output-sync=recurse READY=1 BROWSER="-m lean -n 2 --dist loadfile" DEPLOY=--others $(BESIDE)
 
-build-tests: deps
+build-tests: deps compile-tests
+
+compile-tests: packages
 	swift build --build-tests --explicit-target-dependency-import-check error
 
 # Words for `swift test`, for example TESTS="--filter GatewayTests".
@@ -255,6 +260,10 @@ bench: ## measures this gateway beside its twin on NIOSSL, minutes (BENCH=help l
 
 bench-gate: ## fails when a location, a connection or a status costs 3 % more instructions than before
 	@$(MAKE) --no-print-directory -C benchmarks gate
+
+# Takes the processors' idle time only.
+build-benchmarks:
+	@nice -n 19 $(MAKE) --no-print-directory -C benchmarks build
 
 test-benchmarks: $(BUILT)
 	@$(MAKE) --no-print-directory -C benchmarks smoke

@@ -38,8 +38,9 @@ def compilation(manifest: str, module: str) -> list[str]:
 
 
 def check(command: list[str], module: str, modules: pathlib.Path) -> None:
-    for output in [["-emit-module", "-wmo", "-emit-module-path", str(modules / f"{module}.swiftmodule")], ["-typecheck"]]:
-        done = subprocess.run([*command, *output], capture_output=True, text=True)
+    # As one module (`-wmo`), because the compiler otherwise reads all files of a module again for each of them.
+    for output in [["-emit-module", "-emit-module-path", str(modules / f"{module}.swiftmodule")], ["-typecheck"]]:
+        done = subprocess.run([*command, "-wmo", *output], capture_output=True, text=True)
         if done.returncode:
             sys.exit(f"{module} does not compile with the twin:\n{done.stderr}")
 

@@ -66,6 +66,7 @@ def own_assets(site_url: str, page: str) -> list[Asset]:
                 address = urlsplit(target).path
                 if "." in address.rsplit("/", 1)[-1]:
                     waiting.append(address)
+    assert len(found) > 1, f"{page} loads no file"
     return list(found.values())
 
 

@@ -6,6 +6,7 @@ clock, never by letting time pass.
 
 ENROUTE_BINARY defaults to .build/debug/enroute. Pages are read from Sources/WebAssets/web at each request."""
 
+import os
 import re
 import shutil
 
@@ -52,8 +53,12 @@ class Workers:
 
 
 def pytest_sessionfinish(session):
+    """In CI every selected test must run: one that is skipped there runs nowhere."""
     if is_worker(session.config):
         session.config.workeroutput["measured"] = session.config.measured.values
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if os.environ.get("CI") and reporter and reporter.stats.get("skipped"):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_collection_finish(session):
@@ -66,6 +71,8 @@ def pytest_collection_finish(session):
 
 
 def pytest_terminal_summary(terminalreporter, config):
+    if os.environ.get("CI") and terminalreporter.stats.get("skipped"):
+        terminalreporter.write_line("error: in CI no test may be skipped")
     for line in config.measured.lines():
         terminalreporter.write_line(f"measured  {line}")
     if config.measured.values:

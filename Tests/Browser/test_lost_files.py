@@ -13,8 +13,8 @@ SCRIPT = "/assets/track.js"
 PARTS = [SCRIPT, "/assets/page.css", "/assets/track.css", "/assets/leaflet/leaflet.js", "/assets/leaflet/leaflet.css"]
 
 
-def losing(path: str, times: int):
-    """Leaves a page's first requests for a file unanswered."""
+def lose(page, path: str, times: int = 1) -> list[str]:
+    """Leaves a page's first requests for a file unanswered. Returns the addresses of those, as they come."""
     lost = []
 
     def route(route):
@@ -23,19 +23,20 @@ def losing(path: str, times: int):
             return route.abort()
         return route.continue_()
 
-    return lambda page: page.route(lambda url: urlsplit(url).path == path, route)
+    page.route(lambda url: urlsplit(url).path == path, route)
+    return lost
 
 
 @pytest.fixture
 def open_losing(devices, order_system):
-    """open_losing(path, times): the page of a visit that loses a file a number of times, and the visit."""
+    """open_losing(path, times): the page of a visit that loses a file a number of times, and the addresses of what was lost."""
 
     def open_page(path: str, times: int = 1, **options):
         visit = order_system.visit("on_the_way")
         page = devices.open(None, width=390, height=844, is_phone=True, **options)
-        losing(path, times)(page)
+        lost = lose(page, path, times)
         page.goto(order_system.sign_in_url(f"/track/{visit.name}", "customer", visit.customer))
-        return page
+        return page, lost
 
     return open_page
 
@@ -43,10 +44,11 @@ def open_losing(devices, order_system):
 @pytest.mark.lean
 @pytest.mark.parametrize("path", PARTS + [RESCUE])
 def test_D5_the_page_loads_whichever_file_is_lost(path, open_losing):
-    page = open_losing(path)
+    page, lost = open_losing(path)
     expect(page.locator("#headline")).to_have_text("Your technician is on the way")
     page.wait_for_function("() => 'ready' in document.documentElement.dataset")
     expect(page.locator("#rescue")).to_have_count(0)
+    assert len(lost) == 1
     if path != RESCUE:
         page.wait_for_function("""() => 'L' in window
           && [...document.querySelectorAll('link[rel=stylesheet]')].every(({sheet}) => sheet)""")
@@ -56,8 +58,9 @@ def test_D5_the_page_loads_whichever_file_is_lost(path, open_losing):
 @pytest.mark.parametrize("locale, text, again", [
     ("en-US", "Something didn’t load.", "Try again"), ("de-DE", "Etwas wurde nicht geladen.", "Noch einmal versuchen")])
 def test_D5_a_script_lost_twice_shows_a_message_with_a_retry_button(open_losing, locale, text, again, axe):
-    page = open_losing(SCRIPT, 2, locale=locale)
+    page, lost = open_losing(SCRIPT, 2, locale=locale)
     expect(page.get_by_role("alert")).to_contain_text(text)
+    assert len(lost) == 2
     axe(page)
     page.get_by_role("button", name=again).click()
     page.wait_for_function("() => 'ready' in document.documentElement.dataset")
@@ -87,10 +90,11 @@ def test_D5_a_missing_script_shows_a_message_after_6_s_and_reloads_after_20_s(or
 def test_D5_a_page_that_was_opened_by_a_link_loads_whichever_file_is_lost(path, coming, devices):
     job, _ = coming()
     page = devices.open(None, width=390, height=844, is_phone=True)
-    losing(path, 1)(page)
+    lost = lose(page, path)
     page.goto(job.guest_url)
     expect(page.locator("#map .rider")).to_be_visible()
     expect(page.locator("#rescue")).to_have_count(0)
+    assert len(lost) == 1
 
 
 @pytest.mark.lean
@@ -141,10 +145,11 @@ def test_D5_the_map_library_is_loaded_once_if_a_script_that_may_load_it_comes_la
 def test_D5_without_the_map_library_the_page_shows_everything_else(coming, order_system, devices):
     job, _ = coming()
     page = devices.open(None, width=390, height=844, is_phone=True)
-    losing("/assets/leaflet/leaflet.js", 1_000)(page)
+    lost = lose(page, "/assets/leaflet/leaflet.js", 1_000)
     page.goto(order_system.sign_in_url(f"/track/{job.name}", "customer", job.customer))
     expect(page.locator("#map-description")).to_contain_text("away")
     expect(page.locator("#age")).to_have_text("Live")
+    assert lost
 
 
 @pytest.mark.lean
@@ -153,5 +158,6 @@ def test_D5_a_page_loads_one_script_besides_the_rescue(name, make_site):
     site = make_site(PAGES_DIR=None)
     _, _, html = fetch(f"{site.url}/{'track/nothing' if name == 'track' else name}")
     assert html.count(b"/assets/page-rescue.js") == 1 and b"modulepreload" not in html
-    _, _, script = fetch(f"{site.url}/assets/{name}.js")
+    status, _, script = fetch(f"{site.url}/assets/{name}.js")
+    assert status == 200 and script
     assert not [line for line in script.decode().splitlines() if line.startswith(("import", "export"))]

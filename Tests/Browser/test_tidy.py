@@ -26,8 +26,10 @@ pytestmark = pytest.mark.lean
 
 def files() -> list[Path]:
     folders = [PAGES, TESTS, ROOT / "Tests/Stage", ROOT / "Tests/Deploy", ROOT / "Tests/JavaScript"]
-    return [path for folder in folders if folder.exists() for path in sorted(folder.rglob("*"))
-            if path.suffix in OPENING and "__pycache__" not in path.parts]
+    found = {folder: [path for path in sorted(folder.rglob("*")) if path.suffix in OPENING and "__pycache__" not in path.parts]
+             for folder in folders}
+    assert all(found.values()), "a rule for no file holds always"
+    return [path for paths in found.values() for path in paths]
 
 
 def test_no_file_has_more_than_400_lines():

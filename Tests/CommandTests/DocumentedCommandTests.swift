@@ -121,7 +121,9 @@ import Testing
     }
 
     @Test func `JSON blocks are JSON`() throws {
-        for block in try Self.blocks("json") {
+        let blocks = try Self.blocks("json")
+        #expect(blocks.count >= 2)
+        for block in blocks {
             #expect(throws: Never.self, "\(block)") {
                 try JSONSerialization.jsonObject(with: Data(block.text.utf8), options: .fragmentsAllowed)
             }
@@ -148,12 +150,15 @@ import Testing
             contentsOf: Checkout.root.appending(path: "deploy/configuration.md"), encoding: .utf8)
         // A shell variable, a variable that Kubernetes sets, and one of the build.
         let others: Set = ["ENROUTE_USER", "ENROUTE_SERVICE_HOST", "ENROUTE_BUILD_REVISION"]
+        var named: Set<String> = []
         for document in Self.documents {
             let text = try String(contentsOf: Checkout.root.appending(path: document), encoding: .utf8)
             for name in Set(text.matches(of: /ENROUTE_[A-Z0-9_]*[A-Z0-9]/).map { String($0.0) }).subtracting(others) {
                 #expect(reference.contains("`\(name)`"), "\(document): \(name)")
+                named.insert(name)
             }
         }
+        #expect(named.count > 50)
     }
 
     @Test func `the unit of a gateway starts a command and options that exist`() async throws {

@@ -94,14 +94,14 @@ def test_every_query_of_a_panel_returns_data(watched, panel):
         assert may_be_empty or values and not all(map(math.isnan, values)), f"{target['expr']} returned {values}"
 
 
-def test_queries_of_variables_and_annotations_return_data(watched):
-    for variable in DASHBOARD["templating"]["list"]:
-        if variable["type"] == "datasource":
-            continue
+def test_queries_of_variables_return_data_and_those_of_annotations_are_accepted(watched):
+    variables = [variable for variable in DASHBOARD["templating"]["list"] if variable["type"] != "datasource"]
+    assert variables and DASHBOARD["annotations"]["list"]
+    for variable in variables:
         selector, label = re.fullmatch(r"label_values\((.+), (\w+)\)", variable["query"]["query"]).groups()
         matching = urllib.parse.urlencode({"match[]": filled(selector)})
         found = fetch(f"http://127.0.0.1:{watched.port}/api/v1/label/{label}/values?{matching}")["data"]
         assert found, variable["query"]["query"]
     for annotation in DASHBOARD["annotations"]["list"]:
-        # Without alerts and restarts they are empty; Prometheus must accept them.
+        # Without alerts and restarts they are empty.
         watched.samples(filled(annotation["expr"]))

@@ -189,6 +189,8 @@ class Driver:
                 list(pool.map(self._try, files + rest))
         finally:
             self.redis.end()
+        if not self.tally.counts["starts"]:
+            self.tally.found("no gateway was started", f"{len(files + rest)} cases were not tried", f"{self.seed}:{NAME}")
         return self.tally
 
     def _try(self, case: Case) -> None:

@@ -152,6 +152,8 @@ class Run:
                 tally.add(one)
         except Exception:
             tally.found("the driver itself failed", traceback.format_exc(), str(self.seed))
+        if not sum(tally.counts.values()):
+            tally.found("the driver has sent nothing", f"it was to do {amount}", str(self.seed))
         if good:
             tally.add(good.end())
         if watch:

@@ -188,7 +188,7 @@ import Testing
         let middle = 4 * seeds.count
         return try await withThrowingTaskGroup(of: (UInt64, History)?.self) { group in
             group.addTask {
-                _ = await eventually { asked.count > middle }
+                #expect(await eventually { asked.count > middle }, "the histories ended before their middle")
                 try await interruption()
                 return nil
             }

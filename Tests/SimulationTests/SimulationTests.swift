@@ -2,10 +2,10 @@
 // hundred lines, and an oracle checks what followers were shown.
 
 import Resilience
-import TestSupport
 import Testing
 
-@Suite(.needsMachine(for: .volume)) struct SimulationTests {
+/// It requests no use of the machine (`MachineUse`): the seeds take what the tests beside them leave of the processors.
+@Suite struct SimulationTests {
     @Test func `50,000 seeds pass`() async {
         let failures = await SeedRange.ofThisRun.failures()
         // Not the array itself: its description would fill the message.

@@ -100,10 +100,19 @@ package final class RawSocket {
     }
 
     /// Returns everything until the connection ends in any way.
-    package func readToEndOrReset() -> [UInt8] {
+    ///
+    /// - Throws: if the connection is still open when the time limit is exceeded.
+    package func readToEndOrReset() throws -> [UInt8] {
         var all: [UInt8] = []
-        while let bytes = try? self.read(), !bytes.isEmpty { all += bytes }
-        return all
+        while true {
+            do {
+                let bytes = try self.read()
+                if bytes.isEmpty { return all }
+                all += bytes
+            } catch let failed as Failed where failed.code != EAGAIN {
+                return all
+            }
+        }
     }
 
     package func readToEnd() throws -> [UInt8] {

@@ -20,19 +20,29 @@ enum Project {
         var name: String { self.path.split(separator: "/").last.map(String.init) ?? self.path }
     }
 
+    /// Why a rule could not be checked.
+    struct NothingFound: Error, CustomStringConvertible {
+        let description: String
+    }
+
     /// Files below `folder` that end in `suffix`, without those in hidden folders such as `.build`.
+    ///
+    /// - Throws: if there is no such file, because every rule for files would hold.
     static func files(_ folder: String, _ suffix: String) throws -> [File] {
         let top = self.root.appending(path: folder)
-        let paths = FileManager.default.enumerator(atPath: top.path)?.compactMap { $0 as? String } ?? []
-        return try paths.filter { $0.hasSuffix(suffix) && !$0.hasPrefix(".") && !$0.contains("/.") }.sorted().map {
-            try self.file("\(folder)/\($0)")
+        let paths = (FileManager.default.enumerator(atPath: top.path)?.compactMap { $0 as? String } ?? []).filter {
+            $0.hasSuffix(suffix) && !$0.hasPrefix(".") && !$0.contains("/.")
         }
+        guard !paths.isEmpty else { throw NothingFound(description: "\(folder) has no file *\(suffix)") }
+        return try paths.sorted().map { try self.file("\(folder)/\($0)") }
     }
 
     /// All text files that `isIncluded`, without hidden folders, installed packages and results of benchmarks.
     static func texts(_ isIncluded: (String) -> Bool) throws -> [File] {
         let skipped: Set = ["node_modules", "results", "__pycache__"]
-        guard let found = FileManager.default.enumerator(atPath: self.root.path) else { return [] }
+        guard let found = FileManager.default.enumerator(atPath: self.root.path) else {
+            throw NothingFound(description: "\(self.root.path) cannot be read")
+        }
         var paths: [String] = []
         while let path = found.nextObject() as? String {
             let name = path.split(separator: "/").last ?? ""

@@ -30,7 +30,7 @@ import Testing
 
     @Test func `unreachable code records an issue instead of expecting false`() throws {
         for file in try Project.files("Tests", ".swift") where file.name != "TestTidyTests.swift" {
-            #expect(!file.text.contains("#expect(Bool(false)"), "\(file.path)")
+            #expect(!file.contains("#expect(Bool(false)"), "\(file.path)")
         }
     }
 

@@ -11,10 +11,11 @@ import Testing
     }
 
     @Test func `no type is named Manager, Helper, Utils or Common`() throws {
+        let words = ["Manager", "Helper", "Utils", "Common"]
         let declaration = /\b(class|struct|enum|actor|protocol)\s+\w*(Manager|Helper|Utils|Common)\b/
         // Apple chose the names of the stubs.
         for file in try ["Sources", "Tests"].flatMap({ try Project.files($0, ".swift") })
-        where !file.path.hasPrefix("Sources/Client/Tests/Apple/") {
+        where !file.path.hasPrefix("Sources/Client/Tests/Apple/") && words.contains(where: file.contains) {
             #expect(file.text.firstMatch(of: declaration) == nil, "\(file.path): name the type after what it does")
         }
     }
@@ -37,10 +38,10 @@ import Testing
 
     @Test func `no pattern subscriptions, no scripts built from strings`() throws {
         for file in try Project.files("Sources", ".swift") {
-            #expect(!file.text.contains("PSUBSCRIBE"), "\(file.path): subscribe to exact channels")
+            #expect(!file.contains("PSUBSCRIBE"), "\(file.path): subscribe to exact channels")
             #expect(
-                !file.text.contains("\"EVAL\"") || ["RedisScript.swift", "HashSlot.swift"].contains(file.name)
-                    || file.text.contains(".text(\"EVAL\")"))
+                !file.contains("\"EVAL\"") || ["RedisScript.swift", "HashSlot.swift"].contains(file.name)
+                    || file.contains(".text(\"EVAL\")"))
         }
     }
 
@@ -53,7 +54,7 @@ import Testing
     @Test func `no thrown value is force-unwrapped, and every unchecked Sendable states its reason`() throws {
         for file in try Project.files("Sources", ".swift") {
             #expect(file.text.firstMatch(of: /\bthrow \w+!/) == nil, "\(file.path) throws a force-unwrapped value")
-            guard file.text.contains(": @unchecked Sendable") else { continue }
+            guard file.contains(": @unchecked Sendable") else { continue }
             #expect(
                 file.text.contains("/// `@unchecked Sendable`: "),
                 "\(file.path): explain `@unchecked Sendable` in its doc comment")
@@ -65,7 +66,7 @@ import Testing
             try Project.file("Sources/EnrouteWire/EnrouteVersion.swift").text.firstMatch(of: /current = "([0-9.]+)"/)
         ).1
         for file in try Project.files("Sources", ".swift") where file.name != "EnrouteVersion.swift" {
-            #expect(!file.text.contains("\"\(version)\""), "\(file.path): use EnrouteVersion.current")
+            #expect(!file.contains("\"\(version)\""), "\(file.path): use EnrouteVersion.current")
         }
     }
 

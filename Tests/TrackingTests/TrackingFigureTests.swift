@@ -138,26 +138,31 @@ import Testing
     }
 
     @Test func `a tunnel of 90 s ends at once`() {
-        var (validator, movement, late) = (LocationValidator(), ShownMovement(), 0)
+        var (validator, movement, late, after) = (LocationValidator(), ShownMovement(), 0, 0)
         for reading in Self.steady(20, seconds: 300) {
             let second = (reading.at - Recordings.start) / 1000
             guard !(100..<190).contains(second), case .accepted(let acceptance) = validator.validate(reading),
                 let place = Coordinate(latitude: reading.point.latitude, longitude: reading.point.longitude)
             else { continue }
             let shown = movement.show(Fix(at: reading.at, place: place, accuracyMeters: 5), isAnew: acceptance == .anew)
-            if second >= 190, Point(shown.place).meters(to: reading.point) > 10 { late += 1 }
+            guard second >= 190 else { continue }
+            after += 1
+            if Point(shown.place).meters(to: reading.point) > 10 { late += 1 }
         }
         Self.print("tunnel", Double(late))
-        #expect(late == 0)
+        #expect(late == 0 && after > 60)
     }
 
     /// For `benchmarks/tracking.mjs`, which moves the page's marker by them.
-    @Test func `rides as the gateway shows them are written for the benchmark`() throws {
+    @Test func `rides as the gateway shows them have many positions, and are written for the benchmark if it asks`()
+        throws
+    {
         let rides = try AskedRide.all()
         let least = Recordings.areChosen ? 10 : 100
-        #expect(rides.allSatisfy { $0.messages.count > least })
+        #expect(!rides.isEmpty && rides.allSatisfy { $0.messages.count > least })
+        let json = try JSONEncoder().encode(rides)
         guard let path = ProcessInfo.processInfo.environment["ENROUTE_RIDES"] else { return }
-        try JSONEncoder().encode(rides).write(to: URL(filePath: path))
+        try json.write(to: URL(filePath: path))
     }
 
     @Test func `trips without faults lose nothing`() {

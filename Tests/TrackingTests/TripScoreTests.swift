@@ -16,7 +16,9 @@ import Testing
             ours.add(score.builtIn)
             theirs.add(score.straightLine)
         }
-        for (ours, theirs) in zip(ours.scores(by: .actual), theirs.scores(by: .actual)) {
+        let horizons = ours.scores(by: .actual)
+        #expect(horizons.map(\.minutes) == [5, 10, 20])
+        for (ours, theirs) in zip(horizons, theirs.scores(by: .actual)) {
             let (mine, other) = (try #require(ours.medianSeconds), try #require(theirs.medianSeconds))
             #expect(ours.count > 500 && mine <= 0.75 * other, "\(ours) against \(theirs)")
         }

@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `clients notice nothing if Redis hangs for a second`() async throws {
+    @Test func `clients catch up after Redis hung for a second`() async throws {
         try await Self.withOne { scenario, redis in
             try await redis.freeze()
             try await scenario.wait(.seconds(1))

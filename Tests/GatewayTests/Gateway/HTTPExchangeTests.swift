@@ -176,7 +176,7 @@ import Testing
             let socket = try RawSocket(port: gateway.port)
             try socket.send(Self.get("/nothing", "Content-Length: 60000\r\n", method: "POST"))
             try Self.drip(socket, until: #"enroute_timeouts_total{phase="body"} 1"#, gateway)
-            let answer = String(decoding: socket.readToEndOrReset(), as: UTF8.self)
+            let answer = String(decoding: try socket.readToEndOrReset(), as: UTF8.self)
             #expect(answer.hasPrefix("HTTP/1.1 408 "))
         }
         #expect(metrics.contains(#"enroute_timeouts_total{phase="body"} 1"#))
@@ -195,7 +195,7 @@ import Testing
             }
             try drips.send("GET /nothing HTTP/1.1\r\nX: ")
             try Self.drip(drips, until: #"enroute_timeouts_total{phase="first_request"} 1"#, gateway)
-            #expect(drips.readToEndOrReset() == [])
+            #expect(try drips.readToEndOrReset() == [])
             try idle.send(Self.get("/nothing"))
             #expect(try Self.answer(idle).hasPrefix("HTTP/1.1 404 "))
         }
@@ -332,7 +332,7 @@ import Testing
                         try socket.send(
                             Self.get("/api/v1/jobs/\(job)/events", "Authorization: Bearer \(token)\r\n"))
                         socket.finish()
-                        _ = socket.readToEndOrReset()
+                        _ = try socket.readToEndOrReset()
                     }
                 }
                 try await gateway.waitForSessions(0)

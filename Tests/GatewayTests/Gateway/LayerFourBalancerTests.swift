@@ -108,6 +108,6 @@ import TrafficControl
     private static func status(_ port: Int, from host: UInt8) throws -> String {
         let socket = try RawSocket(port: port, from: host)
         try socket.send("GET /nothing HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
-        return String(decoding: socket.readToEndOrReset(), as: UTF8.self)
+        return String(decoding: try socket.readToEndOrReset(), as: UTF8.self)
     }
 }

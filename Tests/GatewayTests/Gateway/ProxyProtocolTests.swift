@@ -37,7 +37,7 @@ import TrafficControl
         return try await blocking {
             let socket = try RawSocket(port: port)
             try socket.send(bytes)
-            return String(decoding: socket.readToEndOrReset(), as: UTF8.self)
+            return String(decoding: try socket.readToEndOrReset(), as: UTF8.self)
         }
     }
 
@@ -250,7 +250,7 @@ import TrafficControl
             let answer = try await blocking {
                 let socket = try RawSocket(port: port)
                 try socket.send(hello)
-                return socket.readToEndOrReset()
+                return try socket.readToEndOrReset()
             }
             #expect(answer.first == 21)
             let refusals = try await Self.refused(gateway, "missing")

@@ -60,7 +60,7 @@ import Testing
                 let piece = pongs.flatMap { $0 }
                 // Closed by the gateway: nothing else closes it within the time limit of this test.
                 for _ in 0...2 * Limits.closingBytes / piece.count where (try? socket.send(piece)) == nil { break }
-                _ = socket.readToEndOrReset()
+                _ = try socket.readToEndOrReset()
                 return close
             }
             #expect(received.starts(with: [0x88]))

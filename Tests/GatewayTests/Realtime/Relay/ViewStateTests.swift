@@ -136,10 +136,10 @@ import Testing
                     try await rider.report(job, step: step)
                     try await gateway.connect("anna-\(step)", .ops) { customer, seen in
                         try await customer.send(.subscribe(job: job, since: nil))
-                        var notified = try await seen.subscribed().tracking
+                        var (notified, hasSeenPosition) = (try await seen.subscribed().tracking, false)
                         try await rider.report(job, step: step + 1)
                         // Only changes are sent, and unchanged states are not.
-                        while true {
+                        while !hasSeenPosition || notified != .live {
                             guard let message = try await seen.next() else { throw Missing() }
                             if case .tracking(_, let state, _) = message {
                                 #expect(state != notified)
@@ -148,7 +148,7 @@ import Testing
                             if case .location(let location) = message,
                                 location.fix.place.latitude > 41.9 + (Double(step) + 0.5) / 100_000
                             {
-                                break
+                                hasSeenPosition = true
                             }
                         }
                     }

@@ -159,7 +159,7 @@ import Testing
         let received = sockets.value.map(\.bytesReceived)
         #expect(received.allSatisfy { $0 > 0 })
         // Now the clients read, which would deliver the rest if there were any.
-        try await blocking { for socket in sockets.value { _ = socket.readToEndOrReset() } }
+        try await blocking { for socket in sockets.value { _ = try socket.readToEndOrReset() } }
         #expect(zip(sockets.value, received).allSatisfy { $0.bytesReceived == $1 })
         try await gateway.waitForSessions(0)
     }

@@ -132,7 +132,7 @@ import Testing
                 try await gateway.eventually("/metrics") { answer in
                     !answer.text.contains("enroute_messages_queued_total 0\n")
                 })
-            let received = try await blocking { String(decoding: viewer.value.readToEndOrReset(), as: UTF8.self) }
+            let received = try await blocking { String(decoding: try viewer.value.readToEndOrReset(), as: UTF8.self) }
             let ended = try #require(received.range(of: #""type":"ended","job":"\#(job)","reason":"completed""#))
             let close = try #require(received.range(of: "link invalid or expired"))
             #expect(ended.upperBound < close.lowerBound)
