@@ -18,8 +18,13 @@ package struct TokenRefusal: Error, Hashable, Sendable {
     package let reason: Reason
     /// The claim that is missing or wrong; `nil` if the reason concerns the whole token or names it already.
     package let claim: ClaimPath?
+    /// Whether a provider that may have issued the token does not know its key. After a fetch of that provider's keys, the
+    /// token may be accepted, whatever the reason of the other providers.
+    package var lacksKey: Bool
 
-    package init(_ reason: Reason, claim: ClaimPath? = nil) { (self.reason, self.claim) = (reason, claim) }
+    package init(_ reason: Reason, claim: ClaimPath? = nil) {
+        (self.reason, self.claim, self.lacksKey) = (reason, claim, reason == .unknownKey)
+    }
 
     package static let tooLong = TokenRefusal(.tooLong)
     package static let malformed = TokenRefusal(.malformed)
