@@ -101,6 +101,20 @@ import Testing
         }
     }
 
+    @Test func `providers with the same key set fetch it once`() async throws {
+        try await TemporaryFolder.holding("enroute-providers") { folder in
+            try await KeyIssuer.running(ProviderTokens.keySet) { issuer in
+                let settings = try Self.settings("Amazon Cognito", issuer, in: folder)
+                for shape in ProviderTokens.shapes where shape.heading == "Amazon Cognito" {
+                    let before = issuer.asked.count
+                    let (outcome, _) = try await Self.inspect(shape.token(), settings)
+                    #expect(outcome.code == 0, "\(shape.name): \(outcome)")
+                    #expect(issuer.asked.count == before + 1, "\(shape.name)")
+                }
+            }
+        }
+    }
+
     @Test func `the eight lines of a backend sign a token that is accepted`() async throws {
         try await TemporaryFolder.holding("enroute-providers") { folder in
             let script = try Self.block("js", below: "A backend of your own")
