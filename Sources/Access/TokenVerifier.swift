@@ -154,7 +154,9 @@ package struct TokenVerifier: Sendable {
         let header = try TokenHeader(json: text.header)
         guard provider.accepts(header) else { throw .wrongType }
         // A token with a kid is checked only against the key of that name; one without a kid against keys without one.
-        guard let named = keys[header.kid] else { throw .unknownKey }
+        guard let named = keys[header.kid] else {
+            throw keys.isEmpty || header.kid != nil ? .unknownKey : .missingKeyID
+        }
         let fitting = named.filter {
             $0.algorithm.name == header.algorithm && provider.accepted.contains($0.algorithm.name)
         }
@@ -197,7 +199,7 @@ extension TokenRefusal {
     /// How far the verification came, for the choice between the refusals of several providers.
     fileprivate var progress: Int {
         switch self.reason {
-        case .unknownKey: 1
+        case .unknownKey, .missingKeyID: 1
         case .wrongIssuer: 2
         case .wrongAudience: 3
         case .missingClaim, .malformed, .badSubject, .unknownRole, .unmappedRole, .badAuthorization, .badTokenID,

@@ -281,6 +281,28 @@ import Testing
         #expect(TokenRefusal.unknownKey.lacksKey && !TokenRefusal.wrongAudience.lacksKey)
     }
 
+    @Test func `S3: a token without kid is refused as such where every key has one, and causes no fetch`() async throws
+    {
+        let named = try await Self.verifier { $0.keys.removeAll { $0.kid == nil } }
+        let refusal = Self.refusal(named, header: #"{"alg":"ES256"}"#)
+        #expect(refusal == .missingKeyID && refusal?.lacksKey == false)
+        #expect(refusal?.sentence == "It has no kid, but every configured key has one.")
+        #expect(refusal?.summary == "kid is missing")
+        #expect(Self.refusal(named, header: #"{"alg":"ES256","kid":"other"}"#) == .unknownKey)
+        // Nothing is known about the keys before the first fetch.
+        #expect(Self.refusal(try await Self.verifier { $0.keys = [] }, header: #"{"alg":"ES256"}"#) == .unknownKey)
+    }
+
+    @Test func `S3: Ed25519 is another name of EdDSA, and only for keys of that kind`() async throws {
+        let verifier = try await TokenForge.verifier()
+        #expect(try Self.grant(verifier, [:], .ed, header: #"{"alg":"Ed25519","kid":"ed"}"#).role == .customer)
+        #expect(Self.refusal(verifier, [:], .ed, header: #"{"alg":"Ed448","kid":"ed"}"#)?.reason == .wrongAlgorithm)
+        #expect(Self.refusal(verifier, [:], .es, header: #"{"alg":"Ed25519","kid":"es"}"#)?.reason == .wrongAlgorithm)
+        let without = try await Self.verifier { $0.accepted = ["ES256"] }
+        let refusal = Self.refusal(without, [:], .ed, header: #"{"alg":"Ed25519","kid":"ed"}"#)
+        #expect(refusal?.reason == .wrongAlgorithm)
+    }
+
     @Test func `S3: a provider's key verifies only tokens of its issuer`() async throws {
         let first = IdentityProvider(
             issuer: "a", audience: "aud", keys: [try await .asymmetric(pem: Signer.es.publicPEM, kid: "k", source: "t")]
