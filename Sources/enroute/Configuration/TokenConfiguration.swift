@@ -67,6 +67,18 @@ extension ProcessConfiguration {
         }
     }
 
+    /// Where shared secrets (HS256) are set: in these settings, or in sections of the providers file.
+    var tokenSecrets: [String] {
+        let name = "ENROUTE_TOKEN_SECRET"
+        let own = self.text(name) == nil ? [] : [name]
+        guard let path = self.text("ENROUTE_TOKEN_PROVIDERS_FILE"), let file = try? TokenProvidersFile(path: path)
+        else {
+            return own
+        }
+        let sections = file.sections.filter { $0.configuration.text(name) != nil }
+        return own + sections.map { "\(path), [\($0.name)]: \(name.replacing(TokenProvidersFile.prefix, with: ""))" }
+    }
+
     private static let noKey = ConfigurationError(
         description:
             "No key to verify tokens with: set ENROUTE_TOKEN_PUBLIC_KEY_FILES (PEM files: P-256, RSA or Ed25519), "
