@@ -49,14 +49,26 @@ package struct ClaimPath: Sendable, Hashable, CustomStringConvertible {
 
 /// The members of a JSON object in a token, not yet parsed further.
 struct ClaimSet {
+    private static let null = Array("null".utf8)
+
     /// The value of each member, as JSON.
     private var members: [String: [UInt8]] = [:]
+    /// Whether members that are `null` count as missing, in the objects of this one too.
+    private var omitsNull = false
 
     /// - Throws: `malformed` or `repeatedMember`.
     init(json: [UInt8]) throws(TokenRefusal) {
         var members: [String: [UInt8]] = [:]
         try JSONMembers.read(json) { (name, reader) throws(BadMessage) in members[name] = try Array(reader.value()) }
         self.members = members
+    }
+
+    /// The same claims without those that are `null`. Identity providers issue `null` for a value that a person does not have.
+    var withoutNull: ClaimSet {
+        var claims = self
+        claims.omitsNull = true
+        claims.members = self.members.filter { $0.value != Self.null }
+        return claims
     }
 
     var names: Dictionary<String, [UInt8]>.Keys { self.members.keys }
@@ -70,6 +82,7 @@ struct ClaimSet {
             do throws(TokenRefusal) { set = try ClaimSet(json: current) } catch {
                 throw TokenRefusal(error.reason, claim: path)
             }
+            if self.omitsNull { set = set.withoutNull }
             guard let next = set.members[name] else { return nil }
             current = next
         }

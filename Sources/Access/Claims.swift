@@ -26,17 +26,19 @@ struct Claims: Hashable {
         }
         let expiresAt = try Self.required(.expiry, try claims.time(.expiry))
         let issuedAt = try Self.required(.issuedAt, try claims.time(.issuedAt))
-        let notBefore = try claims.time(.notBefore)
+        // A restriction that is `null` is refused instead: otherwise the token would allow more than its issuer may have meant.
+        let optional = claims.withoutNull
+        let notBefore = try optional.time(.notBefore)
         // Both can be any integer, so their difference can overflow.
         let (lifetime, isAbsurd) = expiresAt.subtractingReportingOverflow(issuedAt)
         guard !isAbsurd, lifetime <= longestLifetime else { throw .lifetimeTooLong }
 
         let id = try Self.required(provider.personClaim, try claims.string(provider.personClaim))
         guard let subject = provider.person(id) else { throw TokenRefusal(.badSubject, claim: provider.personClaim) }
-        self.role = try provider.role(claims)
+        self.role = try provider.role(optional)
         let limits = try Restriction(claims, of: provider)
         let tokenID: String
-        if let jti = try claims.string(.tokenID) {
+        if let jti = try optional.string(.tokenID) {
             // A token that revocation cannot name could never be revoked.
             guard RevocationSubject(.token, id: jti) != nil else { throw TokenRefusal(.badTokenID, claim: .tokenID) }
             tokenID = jti

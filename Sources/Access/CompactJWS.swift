@@ -24,6 +24,7 @@ struct CompactJWS {
 /// The members of a JOSE header (RFC 7515 section 4.1) that matter here. Members that contain or locate a key (`jwk`, `jku`,
 /// `x5c`, `x5u`) are ignored, whatever their value.
 struct TokenHeader {
+    /// `EdDSA` for `Ed25519` too: both name the same algorithm for the keys that are supported (RFC 9864 section 2.2).
     var algorithm: String?
     var kid: String?
     /// In lower case and without `application/` (RFC 7515 section 4.1.9).
@@ -44,7 +45,7 @@ struct TokenHeader {
         }
         // No extension is supported, so none may be critical (RFC 7515 section 4.1.11).
         if isCritical { throw .criticalHeader }
-        (self.algorithm, self.kid) = (algorithm, kid)
+        (self.algorithm, self.kid) = (algorithm == "Ed25519" ? "EdDSA" : algorithm, kid)
         self.type = type.map { $0.hasPrefix("application/") ? String($0.dropFirst(12)) : $0 }
     }
 }

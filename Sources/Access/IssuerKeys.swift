@@ -12,7 +12,8 @@ package struct IssuerKeys: Sendable {
         (self.sources, self.verifier) = (sources, first.verifier)
     }
 
-    /// Verifies a token as TokenVerifier does, but a token that names an unknown key may wait for new keys. Throws
+    /// Verifies a token as TokenVerifier does, but a token that names an unknown key may wait for new keys. Of several
+    /// providers with the token's issuer, those that do not know the key are queried before the others refuse the token. Throws
     /// `keyUnavailable` when no fetch could answer.
     ///
     /// - Parameter now: seconds since the epoch.
@@ -20,21 +21,25 @@ package struct IssuerKeys: Sendable {
         do throws(TokenRefusal) {
             return try self.verifier.verify(token, now: now)
         } catch {
-            guard error == .unknownKey else { throw error }
+            guard error.lacksKey else { throw error }
         }
-        let candidates = try self.verifier.candidates(Array(token.utf8))
-        let asked = self.sources.filter { candidates.contains($0.provider) }
-        guard !asked.isEmpty else { throw .unknownKey }
-        var areFresh = true
-        for source in asked {
-            if case .fresh = await source.renew(for: .unknownKey) { continue }
-            areFresh = false
-        }
+        let lacking = self.verifier.lackingKey(of: token)
+        let areFresh = await Self.renew(self.sources.filter { !$0.providers.isDisjoint(with: lacking) })
         // Verify again whatever the outcome: the keys may have arrived just before this call.
         do throws(TokenRefusal) {
             return try self.verifier.verify(token, now: now)
         } catch {
-            throw !areFresh && error == .unknownKey ? .keyUnavailable : error
+            throw !areFresh && error.lacksKey ? .keyUnavailable : error
+        }
+    }
+
+    /// Fetches the keys of all these sources at the same time, as far as `KeyRefresh` allows it.
+    ///
+    /// - Returns: whether all of them answered.
+    private static func renew(_ sources: [JWKSSource]) async -> Bool {
+        await withTaskGroup(of: JWKSSource.Outcome.self) { group in
+            for source in sources { group.addTask { await source.renew(for: .unknownKey) } }
+            return await group.allSatisfy { if case .fresh = $0 { true } else { false } }
         }
     }
 

@@ -11,6 +11,13 @@ package struct JWKSFetcher: Sendable {
 
     package typealias InvalidSetting = InvalidServiceSetting<Setting>
 
+    /// Which key set is fetched. Providers with the same one share its fetches.
+    package struct KeySet: Hashable, Sendable {
+        let url: String
+        /// PEM file of the CAs trusted for the issuer; `nil` for the system's.
+        let authorities: String?
+    }
+
     /// Why a fetch failed. Expected; the next one may succeed.
     package enum Failure: Error, CustomStringConvertible {
         case late
@@ -43,7 +50,7 @@ package struct JWKSFetcher: Sendable {
     /// From sending the request to the last byte of the response.
     package static let longestWait = Duration.seconds(5)
 
-    private let url: String
+    package let keySet: KeySet
     private let http: OutboundHTTP
 
     /// - Parameters:
@@ -70,7 +77,7 @@ package struct JWKSFetcher: Sendable {
                 "must start with https://. http:// is accepted only for localhost, because anyone who can alter the "
                     + "response can sign in as anybody.")
         }
-        self.url = url
+        self.keySet = KeySet(url: url, authorities: authorities)
         do {
             self.http = try OutboundHTTP(
                 authorities: authorities, longestWait: longestWait, longestAnswer: JWKSet.longest)
@@ -84,7 +91,7 @@ package struct JWKSFetcher: Sendable {
     ///
     /// - Throws: `Failure`, or `CancellationError`.
     @Sendable package func callAsFunction() async throws -> [UInt8] {
-        let question = OutboundRequest(url: self.url, headers: ["accept": "application/json"])
+        let question = OutboundRequest(url: self.keySet.url, headers: ["accept": "application/json"])
         do {
             let answer = try await self.http.send(question)
             try Self.check(answer.status)

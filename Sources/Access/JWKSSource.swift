@@ -4,7 +4,7 @@
 internal import FoundationEssentials
 internal import Synchronization
 
-/// Updates the keys of one identity provider from the set that it publishes.
+/// Updates the keys of the identity providers that publish them at one URL.
 package actor JWKSSource {
     /// Returns the bytes of the key set. Must finish within seconds: tokens signed with an unknown key wait for it.
     package typealias Fetch = @Sendable () async throws -> [UInt8]
@@ -23,10 +23,8 @@ package actor JWKSSource {
     package static let maxWaiting = 1024
 
     let verifier: TokenVerifier
-    /// The index of the provider whose keys these are.
-    let provider: Int
-    /// Configured keys, used in addition to those of the issuer.
-    private let fixed: [TokenVerifier.Key]
+    /// Configured keys, used in addition to those of the issuer, by the index of each provider.
+    private let fixed: [Int: [TokenVerifier.Key]]
     private let fetch: Fetch
     private let report: @Sendable (Outcome) -> Void
     private let fetches = Mutex(Fetches())
@@ -37,16 +35,19 @@ package actor JWKSSource {
     private var waiting = 0
 
     /// - Parameters:
-    ///   - provider: the index of the provider whose keys these are.
+    ///   - fixed: configured keys that are used too, by the index of each provider whose keys these are.
     ///   - report: called after every fetch, at most once per `KeyRefresh.shortestInterval`.
     package init(
-        verifier: TokenVerifier, provider: Int = 0, fixed: [TokenVerifier.Key] = [],
+        verifier: TokenVerifier, fixed: [Int: [TokenVerifier.Key]] = [0: []],
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
         report: @escaping @Sendable (Outcome) -> Void = { _ in }, fetch: @escaping Fetch
     ) {
-        (self.verifier, self.provider, self.fixed) = (verifier, provider, fixed)
+        (self.verifier, self.fixed) = (verifier, fixed)
         (self.now, self.report, self.fetch) = (now, report, fetch)
     }
+
+    /// The indexes of the providers whose keys these are.
+    nonisolated var providers: Set<Int> { Set(self.fixed.keys) }
 
     /// How often keys were fetched, by result.
     package struct Fetches: Hashable, Sendable {
@@ -105,8 +106,8 @@ package actor JWKSSource {
             let set = try JWKSet(json: try await self.fetch())
             // The cache of verified tokens survives when the keys did not change.
             if set != self.current {
-                let keys = self.fixed + (try await set.verifierKeys())
-                self.verifier.replace(keys: keys, of: self.provider)
+                let published = try await set.verifierKeys()
+                self.verifier.replace(keys: self.fixed.mapValues { $0 + published })
                 self.current = set
             }
             outcome = .fresh

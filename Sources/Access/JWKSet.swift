@@ -24,7 +24,7 @@ package struct JWKSet: Hashable, Sendable {
                 case .twoKeysOfOneName: "two keys have the same kid"
                 case .privateKey: "it contains a private key: create a new pair and publish only the public key"
                 case .badKey:
-                    "a key's parameters do not fit its kind, or an RSA key has fewer than "
+                    "a key's parameters do not fit its kind or have the wrong type, or an RSA key has fewer than "
                         + "\(TokenVerifier.Key.shortestRSA) bits"
                 }
             return
@@ -66,6 +66,7 @@ package struct JWKSet: Hashable, Sendable {
         var keys: [String: Material] = [:]
         for key in published where key.isOurs {
             guard !key.isPrivate else { throw .privateKey }
+            guard !key.hasWrongType else { throw .badKey }
             guard let kid = key.members["kid"], !kid.isEmpty else { throw .keyWithoutName }
             guard keys[kid] == nil else { throw .twoKeysOfOneName }
             guard let material = key.material else { throw .badKey }
@@ -92,42 +93,60 @@ private struct PublishedKey {
     /// The string members.
     private(set) var members: [String: String] = [:]
     private(set) var isPrivate = false
+    /// Whether a member that is used has another type than it must have.
+    private(set) var hasWrongType = false
     private var verifies = true
 
     private static let read: Set<String> = ["kty", "kid", "use", "alg", "crv", "n", "e", "x", "y"]
 
     init(_ reader: inout JSONReader) throws(BadMessage) {
         var names = JSONMembers()
-        var (members, isPrivate, operations): ([String: String], Bool, [String]?) = ([:], false, nil)
+        var (members, isPrivate, hasWrongType, operations): ([String: String], Bool, Bool, [String]?) =
+            ([:], false, false, nil)
         try reader.object { (name, reader) throws(BadMessage) in
             let name = names.next(name)
-            switch name {
-            case "key_ops":
-                var all: [String] = []
-                try reader.array { (reader) throws(BadMessage) in all.append(try reader.string()) }
-                operations = all
-            case _ where Self.read.contains(name): members[name] = try reader.string()
-            default:
+            guard name == "key_ops" || Self.read.contains(name) else {
                 if name == "d" { isPrivate = true }
+                try reader.value()
+                return
+            }
+            // Issuers write `null` for a member that a key does not have. Other types matter only if the key is used.
+            if reader.null() { return }
+            if name == "key_ops", reader.isAtArray {
+                operations = try Self.strings(&reader)
+            } else if name != "key_ops", reader.isAtString {
+                members[name] = try reader.string()
+            } else {
+                hasWrongType = true
                 try reader.value()
             }
         }
         guard !names.isRepeated else { throw BadMessage("a member of a key occurs twice") }
-        (self.members, self.isPrivate) = (members, isPrivate)
+        (self.members, self.isPrivate, self.hasWrongType) = (members, isPrivate, hasWrongType)
         self.verifies = operations?.contains("verify") ?? true
+    }
+
+    /// The strings of an array. Elements of other types name no operation.
+    private static func strings(_ reader: inout JSONReader) throws(BadMessage) -> [String] {
+        var all: [String] = []
+        try reader.array { (reader) throws(BadMessage) in
+            if reader.isAtString { all.append(try reader.string()) } else { try reader.value() }
+        }
+        return all
     }
 
     /// Whether the key is for signatures, of a supported kind, and not limited to another algorithm.
     var isOurs: Bool {
         guard self.verifies, self.members["use"] ?? "sig" == "sig" else { return false }
-        let algorithm: String
+        let algorithms: Set<String>
         switch (self.members["kty"], self.members["crv"]) {
-        case ("RSA", _): algorithm = "RS256"
-        case ("EC", "P-256"): algorithm = "ES256"
-        case ("OKP", "Ed25519"): algorithm = "EdDSA"
+        case ("RSA", _): algorithms = ["RS256"]
+        case ("EC", "P-256"): algorithms = ["ES256"]
+        // RFC 8037 and RFC 9864.
+        case ("OKP", "Ed25519"): algorithms = ["EdDSA", "Ed25519"]
         default: return false
         }
-        return self.members["alg"] ?? algorithm == algorithm
+        return self.members["alg"].map(algorithms.contains) ?? true
     }
 
     var material: JWKSet.Material? {

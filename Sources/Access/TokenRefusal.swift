@@ -11,6 +11,8 @@ package struct TokenRefusal: Error, Hashable, Sendable {
         /// No entry of the role map matches.
         case unmappedRole
         case badAuthorization, lifetimeTooLong
+        /// The token has no `kid`, and every key has one.
+        case missingKeyID
         /// The key is unknown, and the issuer could not be queried, or not again so soon.
         case keyUnavailable
     }
@@ -18,8 +20,13 @@ package struct TokenRefusal: Error, Hashable, Sendable {
     package let reason: Reason
     /// The claim that is missing or wrong; `nil` if the reason concerns the whole token or names it already.
     package let claim: ClaimPath?
+    /// Whether a provider that may have issued the token does not know its key. After a fetch of that provider's keys, the
+    /// token may be accepted, whatever the reason of the other providers.
+    package var lacksKey: Bool
 
-    package init(_ reason: Reason, claim: ClaimPath? = nil) { (self.reason, self.claim) = (reason, claim) }
+    package init(_ reason: Reason, claim: ClaimPath? = nil) {
+        (self.reason, self.claim, self.lacksKey) = (reason, claim, reason == .unknownKey)
+    }
 
     package static let tooLong = TokenRefusal(.tooLong)
     package static let malformed = TokenRefusal(.malformed)
@@ -27,6 +34,7 @@ package struct TokenRefusal: Error, Hashable, Sendable {
     package static let criticalHeader = TokenRefusal(.criticalHeader)
     package static let wrongType = TokenRefusal(.wrongType)
     package static let unknownKey = TokenRefusal(.unknownKey)
+    package static let missingKeyID = TokenRefusal(.missingKeyID)
     package static let wrongAlgorithm = TokenRefusal(.wrongAlgorithm)
     package static let badSignature = TokenRefusal(.badSignature)
     package static let wrongIssuer = TokenRefusal(.wrongIssuer, claim: .issuer)
@@ -50,6 +58,7 @@ package struct TokenRefusal: Error, Hashable, Sendable {
         case .criticalHeader: "Its header contains crit, but no extensions are supported."
         case .wrongType: "Its typ is not that of an access token."
         case .unknownKey: "Its kid does not match any configured key."
+        case .missingKeyID: "It has no kid, but every configured key has one."
         case .wrongAlgorithm: "Its alg does not match the algorithm of its key."
         case .badSignature: "Its signature is invalid."
         case .wrongIssuer: "Its iss does not match the configured issuer."
@@ -75,6 +84,7 @@ package struct TokenRefusal: Error, Hashable, Sendable {
         case .malformed where self.claim != nil: "\(self.shortClaim) has the wrong type"
         case .wrongIssuer, .wrongAudience, .badSubject, .unknownRole, .unmappedRole, .badAuthorization:
             "\(self.shortClaim) is wrong"
+        case .missingKeyID: "kid is missing"
         case .badTokenID: "jti is wrong"
         case .lifetimeTooLong: "lifetime too long"
         case .notYetValid: "not valid yet"

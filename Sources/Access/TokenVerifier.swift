@@ -53,9 +53,14 @@ package struct TokenVerifier: Sendable {
     /// Replaces the keys of a provider. Tokens verified with a removed key are rejected afterwards.
     ///
     /// - Parameter provider: its index.
-    package func replace(keys: [Key], of provider: Int = 0) {
+    package func replace(keys: [Key], of provider: Int = 0) { self.replace(keys: [provider: keys]) }
+
+    /// Replaces the keys of several providers at the same moment.
+    ///
+    /// - Parameter keys: the new keys by the provider's index.
+    func replace(keys: [Int: [Key]]) {
         self.shared.state.withLock {
-            $0.keys[provider] = Dictionary(grouping: keys, by: \.kid)
+            for (provider, keys) in keys { $0.keys[provider] = Dictionary(grouping: keys, by: \.kid) }
             $0.generation += 1
             $0.verified.removeAll()
         }
@@ -97,16 +102,28 @@ package struct TokenVerifier: Sendable {
         return self.providers.indices.filter { self.providers[$0].issuer == issuer }
     }
 
+    /// The providers that would accept the token's `iss` and `typ` but do not know the key that it names, as indexes.
+    func lackingKey(of token: String) -> [Int] {
+        let bytes = Array(token.utf8)
+        guard let text = try? CompactJWS(bytes), let header = try? TokenHeader(json: text.header),
+            let candidates = try? self.candidates(bytes)
+        else { return [] }
+        let keys = self.shared.state.withLock { $0.keys }
+        return candidates.filter { self.providers[$0].accepts(header) && keys[$0][header.kid] == nil }
+    }
+
     /// Checks everything except the times.
     private func verify(_ token: [UInt8], _ keys: [[String?: [Key]]]) throws(TokenRefusal) -> VerifiedToken {
         var refusal = TokenRefusal.wrongIssuer
         var furthest = -1
+        var lacksKey = false
         for index in try self.candidates(token) {
             do throws(TokenRefusal) {
                 return try self.verify(token, keys[index], self.providers[index])
             } catch {
                 // Of several providers with this issuer, the one that came furthest explains best. But one whose keys have not
                 // been fetched yet may be the one that issued the token.
+                lacksKey = lacksKey || error.lacksKey
                 let isAboutAudience = error.claim == self.providers[index].audienceClaim
                 let lacksKeys = error == .unknownKey && keys[index].isEmpty
                 let progress = lacksKeys ? 5 : isAboutAudience ? 3 : error.progress
@@ -114,6 +131,7 @@ package struct TokenVerifier: Sendable {
                 (refusal, furthest) = (error, progress)
             }
         }
+        refusal.lacksKey = lacksKey
         throw refusal
     }
 
@@ -130,17 +148,15 @@ package struct TokenVerifier: Sendable {
         return VerifiedToken(grant: grant, notBefore: claims.notBefore, expiresAt: claims.expiresAt)
     }
 
-    /// The values of `typ` that are accepted unless one is configured. Others belong to JWTs for another purpose (RFC 8725
-    /// section 3.11), such as `logout+jwt`.
-    private static let types: Set<String?> = [nil, "jwt", "at+jwt"]
-
     private static func checkSignature(
         _ text: CompactJWS, _ keys: [String?: [Key]], _ provider: IdentityProvider
     ) throws(TokenRefusal) {
         let header = try TokenHeader(json: text.header)
-        guard provider.type.map({ $0 == header.type }) ?? Self.types.contains(header.type) else { throw .wrongType }
+        guard provider.accepts(header) else { throw .wrongType }
         // A token with a kid is checked only against the key of that name; one without a kid against keys without one.
-        guard let named = keys[header.kid] else { throw .unknownKey }
+        guard let named = keys[header.kid] else {
+            throw keys.isEmpty || header.kid != nil ? .unknownKey : .missingKeyID
+        }
         let fitting = named.filter {
             $0.algorithm.name == header.algorithm && provider.accepted.contains($0.algorithm.name)
         }
@@ -169,11 +185,21 @@ package struct TokenVerifier: Sendable {
     }
 }
 
+extension IdentityProvider {
+    /// The values of `typ` that are accepted unless one is configured. Others belong to JWTs for another purpose (RFC 8725
+    /// section 3.11), such as `logout+jwt`.
+    private static let types: Set<String?> = [nil, "jwt", "at+jwt"]
+
+    fileprivate func accepts(_ header: TokenHeader) -> Bool {
+        self.type.map { $0 == header.type } ?? Self.types.contains(header.type)
+    }
+}
+
 extension TokenRefusal {
     /// How far the verification came, for the choice between the refusals of several providers.
     fileprivate var progress: Int {
         switch self.reason {
-        case .unknownKey: 1
+        case .unknownKey, .missingKeyID: 1
         case .wrongIssuer: 2
         case .wrongAudience: 3
         case .missingClaim, .malformed, .badSubject, .unknownRole, .unmappedRole, .badAuthorization, .badTokenID,

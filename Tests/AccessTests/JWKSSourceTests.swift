@@ -58,7 +58,7 @@ import Testing
         func pass(seconds: Int) { self.state.withLock { $0.now += .seconds(seconds) } }
 
         func source(fixed: [TokenVerifier.Key] = []) -> JWKSSource {
-            JWKSSource(verifier: self.verifier, fixed: fixed, now: { self.state.withLock { $0.now } }) {
+            JWKSSource(verifier: self.verifier, fixed: [0: fixed], now: { self.state.withLock { $0.now } }) {
                 try self.state.withLock {
                     $0.questions += 1
                     guard let answer = $0.answer else { throw Unavailable() }

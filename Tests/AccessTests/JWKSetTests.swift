@@ -54,6 +54,8 @@ enum Published {
         #"{"kty":"OKP","crv":"X25519","x":"AA","kid":"x"}"#, Published.key(.es, kid: "enc", more: #","use":"enc""#),
         Published.key(.rs, kid: "pss", more: #","alg":"PS256""#), "{}",
         Published.key(.es, kid: "sign", more: #","key_ops":["sign"]"#),
+        #"{"kty":"foo","kid":"z","use":null}"#, #"{"kty":"AKP","kid":5,"alg":7,"key_ops":"verify"}"#, #"{"kty":1}"#,
+        #"{"kty":"RSA","kid":5,"use":"enc","n":"AA","e":"AQAB"}"#,
     ])
     func `a key of an unsupported kind is skipped`(key: String) throws {
         let set = try JWKSet(json: Published.set([key, Published.key(.es)]))
@@ -63,9 +65,22 @@ enum Published {
 
     @Test(arguments: [
         #","use":"sig","alg":"ES256","key_ops":["verify"]"#, #","x5c":["MIIB\/"],"x5t":"AA","iat":1,"ext":true"#,
+        #","use":null,"alg":null,"key_ops":null,"x5c":null"#, #","key_ops":["verify",1]"#,
     ])
     func `additional members of a key are ignored`(more: String) throws {
         #expect(try JWKSet(json: Published.set([Published.key(.es, more: more)])).keys.count == 1)
+    }
+
+    @Test(arguments: ["EdDSA", "Ed25519"]) func `an Ed25519 key has the algorithm of RFC 8037 or of RFC 9864`(
+        algorithm: String
+    ) async throws {
+        let key = Published.key(.ed, more: #","alg":"\#(algorithm)""#)
+        let set = try JWKSet(json: Published.set([key]))
+        let verifier = TokenVerifier(keys: try await set.verifierKeys(), issuer: "iss", audience: "aud")
+        for name in ["EdDSA", "Ed25519"] {
+            let token = TokenForge.token(.ed, header: #"{"alg":"\#(name)","kid":"ed"}"#)
+            #expect(try verifier.verify(token, now: TokenForge.now).person == PersonID("anna"))
+        }
     }
 
     @Test(arguments: [
@@ -80,6 +95,10 @@ enum Published {
         (#"{"keys":[\#(Published.rsa(Published.small.publicKey, #""kid":"a""#))]}"#, .badKey),
         (#"{"keys":[{"kty":"RSA","kid":"a","n":"AQAB","e":"AQAB"}]}"#, .badKey),
         (#"{"keys":[{"kty":"RSA","kid":"a"}]}"#, .badKey),
+        (#"{"keys":[\#(Published.key(.es, more: #","use":5"#))]}"#, .badKey),
+        (#"{"keys":[\#(Published.p256(TokenForge.p256.publicKey, #""kid":5"#))]}"#, .badKey),
+        (#"{"keys":[\#(Published.p256(TokenForge.p256.publicKey, #""kid":null"#))]}"#, .keyWithoutName),
+        (#"{"keys":[\#(Published.key(.es, more: #","key_ops":"verify""#))]}"#, .badKey),
         (#"{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"a","x":"AAAA"}]}"#, .badKey),
         (#"{"keys":[\#(offCurve)]}"#, .badKey), (#"{"keys":[{"kty":"EC","crv":"P-256","kid":"a","x":"AA"}]}"#, .badKey),
         (String(repeating: " ", count: 65_537), .tooLong),

@@ -115,6 +115,48 @@ import Testing
         #expect(Self.refusal(mapped, ["role": "1"])?.reason == .malformed)
     }
 
+    @Test(arguments: ["role", "app_metadata.role"])
+    func `a role that is null counts as missing`(claim: String) async throws {
+        func verifier(_ role: Role?) async throws -> TokenVerifier {
+            try await Self.verifier {
+                $0.roleClaim = ClaimPath(claim)!
+                $0.roles = [IdentityProvider.RoleEntry("courier:rider")!]
+                $0.defaultRole = role
+            }
+        }
+        let (customers, nobody) = (try await verifier(.customer), try await verifier(nil))
+        let unset: [KeyValuePairs<String, String?>] =
+            claim == "role"
+            ? [["role": "null"]] : [["app_metadata": "null"], ["app_metadata": #"{"plan":1,"role":null}"#]]
+        for claims in unset {
+            #expect(try Self.grant(customers, claims).role == .customer)
+            let refusal = Self.refusal(nobody, claims)
+            #expect(refusal?.reason == .missingClaim && refusal?.claim == ClaimPath(claim))
+        }
+    }
+
+    @Test func `nbf and jti that are null count as missing`() async throws {
+        let required = try await TokenForge.verifier()
+        #expect(try Self.grant(required, ["nbf": "null"]).role == .customer)
+        #expect(Self.refusal(required, ["jti": "null"]) == TokenRefusal(.missingClaim, claim: ClaimPath("jti")))
+        let optional = try await Self.verifier { $0.requiresTokenID = false }
+        #expect(try Self.grant(optional, ["jti": "null"]).token?.id == "anna@1795000000")
+    }
+
+    @Test func `S3: a restriction that is null is refused, and does not allow more`() async throws {
+        let verifier = try await Self.verifier {
+            ($0.jobClaim, $0.riderClaim) = (ClaimPath("limits.job"), ClaimPath("rider"))
+        }
+        #expect(try Self.grant(verifier).job == nil)
+        for claims in [
+            ["authorization": "null"], ["authorization": #"{"jobid":null}"#],
+            ["authorization": #"{"jobid":"j1","riderid":null}"#], ["limits": "null"], ["limits": #"{"job":null}"#],
+            ["rider": "null"],
+        ] as [KeyValuePairs<String, String?>] {
+            #expect(Self.refusal(verifier, claims)?.reason == .malformed, "\(claims)")
+        }
+    }
+
     @Test func `an id outside the alphabet is hashed, and nobody can choose the hash of somebody else`() async throws {
         let verifier = try await Self.verifier { $0.personForm = .hashed }
         func person(_ id: String) throws -> String { try Self.grant(verifier, ["sub": "\"\(id)\""]).person.text }
@@ -213,6 +255,52 @@ import Testing
         // With keys of its own, the audience explains the refusal.
         let other = try await Self.provider { $0.audience = "another" }
         #expect(Self.refusal(TokenVerifier([known, other]))?.reason == .wrongAudience)
+    }
+
+    @Test func `S4: a token lacks its key if one of the providers of its issuer does not know it`() async throws {
+        let known = try await Self.provider { $0.audience = "identity" }
+        let others = try await TokenVerifier.Key.asymmetric(pem: Signer.rs.publicPEM, kid: "other", source: "t")
+        let old = IdentityProvider(issuer: "iss", audience: "aud", keys: [others])
+        for providers in [[known, old], [old, known]] {
+            let verifier = TokenVerifier(providers)
+            let refusal = Self.refusal(verifier)
+            // The reason stays that of the provider that came furthest.
+            #expect(refusal?.reason == .wrongAudience && refusal?.lacksKey == true)
+            let lacking = verifier.lackingKey(of: TokenForge.token())
+            #expect(lacking.map { verifier.providers[$0].audience } == ["aud"])
+        }
+        // A provider that refuses the token's type, another issuer's provider, and one that knows the key lack nothing.
+        var typed = old
+        typed.type = "at+jwt"
+        let foreign = IdentityProvider(issuer: "iss2", audience: "aud", keys: [others])
+        for other in [typed, foreign, try await Self.provider { $0.audience = "another" }] {
+            let verifier = TokenVerifier([known, other])
+            #expect(Self.refusal(verifier)?.lacksKey == false)
+            #expect(verifier.lackingKey(of: TokenForge.token()) == [])
+        }
+        #expect(TokenRefusal.unknownKey.lacksKey && !TokenRefusal.wrongAudience.lacksKey)
+    }
+
+    @Test func `S3: a token without kid is refused as such where every key has one, and causes no fetch`() async throws
+    {
+        let named = try await Self.verifier { $0.keys.removeAll { $0.kid == nil } }
+        let refusal = Self.refusal(named, header: #"{"alg":"ES256"}"#)
+        #expect(refusal == .missingKeyID && refusal?.lacksKey == false)
+        #expect(refusal?.sentence == "It has no kid, but every configured key has one.")
+        #expect(refusal?.summary == "kid is missing")
+        #expect(Self.refusal(named, header: #"{"alg":"ES256","kid":"other"}"#) == .unknownKey)
+        // Nothing is known about the keys before the first fetch.
+        #expect(Self.refusal(try await Self.verifier { $0.keys = [] }, header: #"{"alg":"ES256"}"#) == .unknownKey)
+    }
+
+    @Test func `S3: Ed25519 is another name of EdDSA, and only for keys of that kind`() async throws {
+        let verifier = try await TokenForge.verifier()
+        #expect(try Self.grant(verifier, [:], .ed, header: #"{"alg":"Ed25519","kid":"ed"}"#).role == .customer)
+        #expect(Self.refusal(verifier, [:], .ed, header: #"{"alg":"Ed448","kid":"ed"}"#)?.reason == .wrongAlgorithm)
+        #expect(Self.refusal(verifier, [:], .es, header: #"{"alg":"Ed25519","kid":"es"}"#)?.reason == .wrongAlgorithm)
+        let without = try await Self.verifier { $0.accepted = ["ES256"] }
+        let refusal = Self.refusal(without, [:], .ed, header: #"{"alg":"Ed25519","kid":"ed"}"#)
+        #expect(refusal?.reason == .wrongAlgorithm)
     }
 
     @Test func `S3: a provider's key verifies only tokens of its issuer`() async throws {

@@ -13,6 +13,11 @@ import Testing
         "ENROUTE_MANAGEMENT": "off",
     ]
 
+    /// Public keys instead of a shared secret. `check` does not fetch them.
+    private static let publicKeys = [
+        "ENROUTE_TOKEN_SECRET": "", "ENROUTE_TOKEN_JWKS_URL": "https://issuer.example/keys",
+    ]
+
     /// The output of `--format json`.
     struct Report: Decodable {
         let mode: DeploymentMode
@@ -68,6 +73,7 @@ import Testing
 
             settings["ENROUTE_REDIS_LIVE_ADMIN_URL"] = Self.url("operations", live)
             settings["ENROUTE_REDIS_LEDGER_ADMIN_URL"] = Self.url("operations", ledger)
+            settings.merge(Self.publicKeys) { $1 }
             let (again, whole) = try await Self.check(settings)
             #expect(again == 0)
             // The ledger of a test has no replica.
@@ -177,6 +183,35 @@ import Testing
             #expect(outcome.output.contains(/error   live   persistence The live instance stores positions on disk/))
             #expect(outcome.output.contains("        do:  redis-cli -s \(server.socketPath) CONFIG SET appendonly no"))
             #expect(outcome.output.contains(/enroute check \(production\): errors: 2, warnings: \d+\.\n/))
+        }
+    }
+
+    @Test func `a shared secret of tokens is a warning in production, wherever it is set`() async throws {
+        func secrets(_ settings: [String: String]) async throws -> [Finding] {
+            let some = ["ENROUTE_REDIS_LIVE_URL": "unix:/nowhere.sock"]
+            return try await Self.check(some.merging(settings) { $1 }).report.findings.filter {
+                $0.subject == .configuration && $0.what.contains("SECRET")
+            }
+        }
+        let own = try await secrets([:])
+        #expect(own.map(\.what) == ["ENROUTE_TOKEN_SECRET is set, which is for development."])
+        #expect(own.allSatisfy { $0.severity == .warning && $0.role == nil })
+        #expect(own.first?.remedy.contains("ENROUTE_TOKEN_JWKS_URL") == true)
+        #expect(try await secrets(["ENROUTE_MODE": "development"]).isEmpty)
+        #expect(try await secrets(Self.publicKeys).isEmpty)
+        try await TemporaryFolder.holding("enroute-check") { folder in
+            let section = "[shop]\nISSUER=a\nAUDIENCE=b\nSECRET=a secret of at least thirty-two bytes\n"
+            try section.write(toFile: "\(folder)/p.ini", atomically: true, encoding: .utf8)
+            let file = Self.publicKeys.merging(["ENROUTE_TOKEN_PROVIDERS_FILE": "\(folder)/p.ini"]) { $1 }
+            let found = try await secrets(file)
+            #expect(found.map(\.what) == ["\(folder)/p.ini, [shop]: SECRET is set, which is for development."])
+            try "a secret of at least thirty-two bytes".write(
+                toFile: "\(folder)/secret", atomically: true, encoding: .utf8)
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: "\(folder)/secret")
+            let indirect = try await secrets([
+                "ENROUTE_TOKEN_SECRET": "", "ENROUTE_TOKEN_SECRET_FILE": "\(folder)/secret",
+            ])
+            #expect(indirect.map(\.severity) == [.warning])
         }
     }
 

@@ -101,6 +101,20 @@ import Testing
         }
     }
 
+    @Test func `providers with the same key set fetch it once`() async throws {
+        try await TemporaryFolder.holding("enroute-providers") { folder in
+            try await KeyIssuer.running(ProviderTokens.keySet) { issuer in
+                let settings = try Self.settings("Amazon Cognito", issuer, in: folder)
+                for shape in ProviderTokens.shapes where shape.heading == "Amazon Cognito" {
+                    let before = issuer.asked.count
+                    let (outcome, _) = try await Self.inspect(shape.token(), settings)
+                    #expect(outcome.code == 0, "\(shape.name): \(outcome)")
+                    #expect(issuer.asked.count == before + 1, "\(shape.name)")
+                }
+            }
+        }
+    }
+
     @Test func `the eight lines of a backend sign a token that is accepted`() async throws {
         try await TemporaryFolder.holding("enroute-providers") { folder in
             let script = try Self.block("js", below: "A backend of your own")
@@ -180,6 +194,27 @@ import Testing
         #expect(nothing.code == 78 && nothing.error.contains("No key to verify tokens with"), "\(nothing)")
         let silent = ["ENROUTE_TOKEN_JWKS_URL": "https://127.0.0.1:1/keys"]
         #expect(try await CommandTests.run(["token", "inspect", token], environment: silent).code == 69)
+    }
+
+    @Test func `where keys have ids, a token made without --kid is refused with the option to add`() async throws {
+        try await TemporaryFolder.holding("enroute-providers") { folder in
+            let key = ProviderTokens.p256
+            try key.pemRepresentation.write(toFile: "\(folder)/key.pem", atomically: true, encoding: .utf8)
+            try key.publicKey.pemRepresentation.write(
+                toFile: "\(folder)/public.pem", atomically: true, encoding: .utf8)
+            let settings = [
+                "ENROUTE_TOKEN_PUBLIC_KEY_FILES": "\(folder)/public.pem", "ENROUTE_TOKEN_KEY_IDS": "k1",
+            ]
+            for (options, code) in [([], 65), (["--kid", "k1"], 0)] as [([String], Int32)] {
+                let made = try await CommandTests.run(
+                    ["token", "remo", "--role", "rider", "--key", "\(folder)/key.pem"] + options, environment: settings)
+                let token = made.output.trimmingCharacters(in: .whitespacesAndNewlines)
+                let outcome = try await CommandTests.run(["token", "inspect", token], environment: settings)
+                #expect(outcome.code == code, "\(outcome)")
+                #expect(code == 0 || outcome.output.contains("It has no kid, but every configured key has one."))
+                #expect(code == 0 || outcome.output.contains("`enroute token --key` writes the id that --kid names"))
+            }
+        }
     }
 
     // MARK: settings

@@ -137,6 +137,13 @@ enum ProviderTokens {
                 """#,
             person: "user_2aBcDeFgHiJkLmNoPqRsTuVwXyZ", role: "rider"),
         Shape(
+            name: "Clerk without a role", heading: "Clerk",
+            claims: #"""
+                "iss":"https://shop.clerk.accounts.dev","aud":"enroute","sub":"user_2aBcDeFgHiJkLmNoPqRsTuVwXyZ",
+                "jti":"7a5b4c3d","azp":"https://app.shop.example","role":null
+                """#,
+            person: "user_2aBcDeFgHiJkLmNoPqRsTuVwXyZ", role: "customer"),
+        Shape(
             name: "a backend with a fractional iat", heading: "Keycloak",
             claims: #"""
                 "iss":"https://login.shop.example/realms/shop","aud":"enroute","sub":"remo","jti":"1",

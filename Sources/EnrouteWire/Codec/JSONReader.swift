@@ -54,6 +54,9 @@ package struct JSONReader {
     /// Whether the next value is an array. Does not move the cursor.
     package var isAtArray: Bool { self.nextByte == UInt8(ascii: "[") }
 
+    /// Whether the next value is a string. Does not move the cursor.
+    package var isAtString: Bool { self.nextByte == UInt8(ascii: "\"") }
+
     /// Whether the next value is an object. Does not move the cursor.
     var isAtObject: Bool { self.nextByte == UInt8(ascii: "{") }
 
@@ -90,7 +93,7 @@ package struct JSONReader {
     }
 
     /// Reads `null` if it is the next value.
-    mutating func null() -> Bool {
+    package mutating func null() -> Bool {
         self.skipSpace()
         return self.takeWord("null")
     }

@@ -84,7 +84,7 @@ enum Admission {
                 ? .refused(Refusal(status: .unauthorized, problem: .revoked)) : .session(admitted)
         } catch {
             // A locked-out address must not cause requests to the issuer.
-            if error == .unknownKey, lockout == .none, loop.settings.issuerKeys != nil,
+            if error.lacksKey, lockout == .none, loop.settings.issuerKeys != nil,
                 let token = TokenVerifier.token(bearer: header)
             {
                 self = .token(token)

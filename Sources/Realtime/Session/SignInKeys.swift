@@ -15,7 +15,7 @@ extension LoopState {
     func signInAfterKeyFetch(
         _ token: String, refusedBecause refusal: TokenRefusal, _ lockout: Lockout
     ) -> EventLoopFuture<AuthenticatedClient> {
-        guard refusal == .unknownKey, lockout == .none, let keys = self.settings.issuerKeys else {
+        guard refusal.lacksKey, lockout == .none, let keys = self.settings.issuerKeys else {
             return self.eventLoop.makeFailedFuture(SignInRefusal(refusal))
         }
         // The task ends with the fetch, within seconds. `JWKSSource.maxWaiting` limits the number of waiting tasks.

@@ -75,6 +75,7 @@ extension ProcessConfiguration {
         if let problem = credentials?.dateProblem { findings.append(Finding(development: problem)) }
         if let problem = credentials?.chainProblem { findings.append(Finding(chain: problem)) }
         findings += self.sources.repeatedNames.map(Finding.init(repeatedName:))
+        if (try? self.mode()) == .production { findings += self.tokenSecrets.map(Finding.init(tokenSecret:)) }
         return findings
     }
 }
@@ -109,6 +110,18 @@ extension Finding {
             .warning, nil, .configuration, what: "\(problem)",
             why: "Browsers may fetch the missing certificate; curl, apps and other servers do not.",
             remedy: "use a file with the whole chain, the server's certificate first")
+    }
+
+    /// A finding about a shared secret in production.
+    ///
+    /// - Parameter place: where it is set.
+    fileprivate init(tokenSecret place: String) {
+        self.init(
+            .warning, nil, .configuration, what: "\(place) is set, which is for development.",
+            why: "Whoever can verify such a token can also sign one, for any person and role.",
+            remedy:
+                "verify tokens with public keys, ENROUTE_TOKEN_JWKS_URL or ENROUTE_TOKEN_PUBLIC_KEY_FILES, and unset it"
+        )
     }
 
     /// A finding about a name that the configuration file sets more than once.

@@ -23,6 +23,9 @@ extension TokenRefusal {
         case .unknownKey, .badSignature, .wrongAlgorithm:
             "Check that ENROUTE_TOKEN_JWKS_URL or ENROUTE_TOKEN_PUBLIC_KEY_FILES belong to the issuer of this token, and "
                 + "that ENROUTE_TOKEN_ALGORITHMS contains its algorithm."
+        case .missingKeyID:
+            "Sign the token with the kid of its key. `enroute token --key` writes the id that --kid names: one of "
+                + "ENROUTE_TOKEN_KEY_IDS, or of the set at ENROUTE_TOKEN_JWKS_URL."
         case .keyUnavailable: "Check that this machine reaches ENROUTE_TOKEN_JWKS_URL."
         case .wrongType: "If this is an access token, set ENROUTE_TOKEN_TYPE to its typ."
         case .lifetimeTooLong: "Make your provider's access tokens valid for a shorter time."

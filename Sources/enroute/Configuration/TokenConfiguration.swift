@@ -14,7 +14,7 @@ extension ProcessConfiguration {
 
     /// What verifies tokens and, where issuers publish their keys, what refreshes these.
     func tokens() async throws -> (TokenVerifier, IssuerKeys?) {
-        var providers: [(provider: IdentityProvider, fetch: JWKSFetcher?)] = []
+        var providers: [ConfiguredProvider] = []
         let own = try await self.provider()
         if let path = self.text("ENROUTE_TOKEN_PROVIDERS_FILE") {
             if own.fetch != nil || !own.provider.keys.isEmpty { providers.append(own) }
@@ -44,15 +44,39 @@ extension ProcessConfiguration {
         }
         let verifier = TokenVerifier(providers.map(\.provider))
         let logger = try self.logger()
-        let sources = providers.enumerated().compactMap { index, one in
-            one.fetch.map { fetch in
-                JWKSSource(
-                    verifier: verifier, provider: index, fixed: one.provider.keys,
-                    report: { Self.report($0, of: one.provider.issuer, logger) }
-                ) { try await fetch() }
-            }
-        }
+        let sources = Self.sources(of: providers, verifier, logger)
         return (verifier, sources.isEmpty ? nil : IssuerKeys(sources))
+    }
+
+    /// A provider with the keys that are configured, and what fetches the others.
+    private typealias ConfiguredProvider = (provider: IdentityProvider, fetch: JWKSFetcher?)
+
+    /// Returns one source for each key set, so that all providers that use it get a new key at the same moment.
+    private static func sources(
+        of providers: [ConfiguredProvider], _ verifier: TokenVerifier, _ logger: Logger
+    ) -> [JWKSSource] {
+        let fetchers = providers.enumerated().compactMap { index, one in one.fetch.map { (index: index, fetch: $0) } }
+        return Dictionary(grouping: fetchers, by: \.fetch.keySet).values.map { sharing in
+            let fixed = sharing.map { ($0.index, providers[$0.index].provider.keys) }
+            let issuers = Set(sharing.map { providers[$0.index].provider.issuer }).sorted().joined(separator: ", ")
+            let fetch = sharing[0].fetch
+            return JWKSSource(
+                verifier: verifier, fixed: Dictionary(uniqueKeysWithValues: fixed),
+                report: { Self.report($0, of: issuers, logger) }
+            ) { try await fetch() }
+        }
+    }
+
+    /// Where shared secrets (HS256) are set: in these settings, or in sections of the providers file.
+    var tokenSecrets: [String] {
+        let name = "ENROUTE_TOKEN_SECRET"
+        let own = self.text(name) == nil ? [] : [name]
+        guard let path = self.text("ENROUTE_TOKEN_PROVIDERS_FILE"), let file = try? TokenProvidersFile(path: path)
+        else {
+            return own
+        }
+        let sections = file.sections.filter { $0.configuration.text(name) != nil }
+        return own + sections.map { "\(path), [\($0.name)]: \(name.replacing(TokenProvidersFile.prefix, with: ""))" }
     }
 
     private static let noKey = ConfigurationError(
@@ -62,8 +86,7 @@ extension ProcessConfiguration {
             + "ENROUTE_TOKEN_SECRET (HS256, at least 32 bytes).",
         isMissing: true)
 
-    /// The provider that these settings describe, with the keys that are configured, and what fetches the others.
-    private func provider() async throws -> (provider: IdentityProvider, fetch: JWKSFetcher?) {
+    private func provider() async throws -> ConfiguredProvider {
         var provider = try self.identityProvider()
         var name = "ENROUTE_TOKEN_PUBLIC_KEY_FILES with ENROUTE_TOKEN_KEY_IDS"
         do {
@@ -110,14 +133,14 @@ extension ProcessConfiguration {
         }
     }
 
-    private static func report(_ outcome: JWKSSource.Outcome, of issuer: String, _ logger: Logger) {
+    private static func report(_ outcome: JWKSSource.Outcome, of issuers: String, _ logger: Logger) {
         switch outcome {
         case .throttled: break
-        case .fresh: logger.debug("JWKS refreshed", metadata: [LogKey.issuer: "\(issuer)"])
+        case .fresh: logger.debug("JWKS refreshed", metadata: [LogKey.issuer: "\(issuers)"])
         case .failed(let error):
             logger.warning(
                 "JWKS refresh failed; keeping previous keys",
-                metadata: [LogKey.issuer: "\(issuer)", LogKey.reason: "\(error)"])
+                metadata: [LogKey.issuer: "\(issuers)", LogKey.reason: "\(error)"])
         }
     }
 }

@@ -14,14 +14,15 @@ import Testing
 /// A gateway that fetches its issuer's keys (JWKS), over HTTPS and real sockets.
 @Suite struct IssuerKeysTests {
     /// One of the keys between which the issuer rotates.
-    private struct Key: Sendable {
+    struct Key: Sendable {
         let mint: TokenMint
         let published: String
 
-        init(_ kid: String) async throws {
-            let key = P256.Signing.PrivateKey()
+        init(
+            _ kid: String, audience: String = "test", key: P256.Signing.PrivateKey = P256.Signing.PrivateKey()
+        ) async throws {
             self.mint = try await TokenMint(
-                privateKeyPEM: key.pemRepresentation, kid: kid, issuer: "test", audience: "test")
+                privateKeyPEM: key.pemRepresentation, kid: kid, issuer: "test", audience: audience)
             let point = Array(key.publicKey.x963Representation)
             let (x, y) = (Self.base64URL(Data(point[1..<33])), Self.base64URL(Data(point[33...])))
             self.published = #"{"kty":"EC","crv":"P-256","kid":"\#(kid)","x":"\#(x)","y":"\#(y)"}"#
@@ -41,7 +42,7 @@ import Testing
         }
     }
 
-    private final class Clock: Sendable {
+    final class Clock: Sendable {
         private let time = Mutex(ContinuousClock.now)
         var now: ContinuousClock.Instant { self.time.withLock { $0 } }
         func pass(seconds: Int) { self.time.withLock { $0 += .seconds(seconds) } }
@@ -53,21 +54,24 @@ import Testing
         let source: JWKSSource
         let clock: Clock
 
-        /// How to present a token: by REST, with the upgrade request, or with the first message.
         func lets(in token: String, way: Int) async throws -> Bool {
-            if way == 0 {
-                let answer = try await JobRoutesTests.ask(self.gateway, "GET", "/api/v1/jobs/none", as: token)
-                return answer.status == 404
-            }
-            let port = self.gateway.port
-            return try await blocking {
-                guard way == 2 else { return (try? RawSocket.session(port: port, token: token)) != nil }
-                let socket = try RawSocket(port: port)
-                try socket.send(RawSocket.upgrade("/v1", "Sec-WebSocket-Protocol: enroute.v1\r\n"))
-                _ = try socket.readUntil(Array("\r\n\r\n".utf8))
-                try socket.send(RawSocket.frame(0x81, Array(#"{"type":"auth","token":"\#(token)"}"#.utf8)))
-                return String(decoding: try socket.read(), as: UTF8.self).contains(#""type":"welcome""#)
-            }
+            try await IssuerKeysTests.lets(in: token, way: way, self.gateway)
+        }
+    }
+
+    /// How to present a token: by REST, with the upgrade request, or with the first message.
+    static func lets(in token: String, way: Int, _ gateway: RunningGateway) async throws -> Bool {
+        if way == 0 {
+            return try await JobRoutesTests.ask(gateway, "GET", "/api/v1/jobs/none", as: token).status == 404
+        }
+        let port = gateway.port
+        return try await blocking {
+            guard way == 2 else { return (try? RawSocket.session(port: port, token: token)) != nil }
+            let socket = try RawSocket(port: port)
+            try socket.send(RawSocket.upgrade("/v1", "Sec-WebSocket-Protocol: enroute.v1\r\n"))
+            _ = try socket.readUntil(Array("\r\n\r\n".utf8))
+            try socket.send(RawSocket.frame(0x81, Array(#"{"type":"auth","token":"\#(token)"}"#.utf8)))
+            return String(decoding: try socket.read(), as: UTF8.self).contains(#""type":"welcome""#)
         }
     }
 
