@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test func `every person who reads a position has an entry, whatever the role`() async throws {
+    @Test func `I1: every person who reads a position has an entry, whatever the role`() async throws {
         let entries = try await Self.accesses { stage in
             for _ in 0..<2 {
                 try await stage.see(by: "anna", .customer)
