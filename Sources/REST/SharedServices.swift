@@ -34,6 +34,7 @@ package struct SharedServices: Sendable {
     /// - Throws: an error if the client has closed its side already, because a session would not be notified of it.
     package let becomeStream: @Sendable (any Channel) throws -> Bool
     let deferredEvents = DeferredEventCache()
+    let recordedReads = RecordedReads()
     let zoneExtents = ZoneExtents()
 
     package init(

@@ -18,7 +18,7 @@ const source = readdirSync(folder).filter((name) => /\.(js|html)$/.test(name) &&
   .map((name) => readFileSync(new URL(name, folder), 'utf8')).join('\n');
 
 /** Keys that the code puts together or receives from the gateway. */
-const LOOKED_UP = ['delivery', 'service', 'approaching', 'arrived', 'followed', 'left', 'explained', 'wasHidden', 'battery'];
+const LOOKED_UP = ['delivery', 'service', 'approaching', 'arrived', 'followed', 'left', 'read', 'explained', 'wasHidden', 'battery'];
 
 const shape = (value) => (typeof value === 'object' && !Array.isArray(value)
   ? Object.fromEntries(Object.entries(value).map(([name, part]) => [name, shape(part)])) : typeof value);
@@ -54,11 +54,15 @@ test('D32: the German activity list is in German', () => {
       {id: '1795248657611-0', rider: 'rider-1', change: 'assigned', job: 'order-7', actor: 'dispatch'},
       {id: '1795248657611-1', rider: 'rider-1', change: 'released', job: 'order-7', reason: 'completed', actor: 'rider-1'},
     ],
-    accesses: [{id: '1795248657611-0', type: 'followed', job: 'order-7', person: 'anna', role: 'customer', via: 'link'}],
+    accesses: [
+      {id: '1795248657611-0', type: 'followed', job: 'order-7', person: 'anna', role: 'customer', via: 'link'},
+      {id: '1795248657611-1', type: 'read', job: 'order-7', person: 'olga', role: 'ops', via: 'rest'},
+    ],
   }, {words, link});
   const lines = panel.querySelectorAll('li').map(({textContent}) => textContent.replace(/^[\d:]+\s?[AP]?M?\s/, ''));
   assert.deepEqual(lines, [
     'rider-1 bekam order-7 von dispatch', 'rider-1 gab ab: order-7 (erledigt)', 'anna öffnete order-7 über einen Link',
+    'olga (ops) sah die Position von order-7',
   ]);
 });
 

@@ -1,4 +1,4 @@
-// Audit entries: who followed which job (`access`), and what happened to personal data (`audit`). An entry never contains a
+// Audit entries: who saw which job (`access`), and what happened to personal data (`audit`). An entry never contains a
 // coordinate or a token. It consists of names and plain values, so redis-cli is enough to read it.
 
 package import EnrouteWire
@@ -7,7 +7,7 @@ package import EnrouteWire
 package struct AuditEntry: Sendable, Hashable {
     /// The streams. Each has its own maximum length, and its name is the key.
     package enum Stream: String, Sendable, CaseIterable {
-        /// Who followed which job.
+        /// Who followed a job, read its position or its explanation, or watched a zone.
         case access
         /// What was erased and why, and what the gateway concluded from a rider's position. Changes of a rider's availability
         /// are not here: the scripts that make them write the zone's change log.
@@ -90,6 +90,15 @@ package struct AuditEntry: Sendable, Hashable {
     package static func watched(_ zone: ZoneID, by person: PersonID, role: String) -> AuditEntry {
         AuditEntry(
             .access, type: "watched", ["zone": zone.text, "person": person.text, "role": role, "position": "shown"])
+    }
+
+    /// Somebody read a job over REST and saw where its rider is.
+    ///
+    /// - Parameter via: `rest`, or `page` for the tracking page.
+    package static func read(_ job: JobID, by person: PersonID, role: String, via: String) -> AuditEntry {
+        AuditEntry(
+            .access, type: "read",
+            ["job": job.text, "person": person.text, "role": role, "via": via, "position": "shown"])
     }
 
     /// Operations staff read an explanation, which names people.

@@ -1,11 +1,11 @@
 // Reads jobs by REST: the current state with an entity tag, and the status log.
 
 internal import Access
-package import EnrouteWire
+internal import EnrouteWire
 internal import HTTPTypes
 internal import HTTPValues
-package import Hummingbird
-package import Jobs
+internal import Hummingbird
+internal import Jobs
 internal import LiveState
 internal import NIOCore
 internal import Realtime
@@ -21,13 +21,29 @@ extension Routes {
     @Sendable private func read(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .readJob)
         let job: JobID = try Self.identifier(context.parameters.require("job"), "job")
-        return Self.json(try await self.view(job, grant), of: job, ifNoneMatchOf: request)
+        return self.answer(try await self.view(job, grant), of: job, to: grant, ifNoneMatchOf: request)
+    }
+
+    /// Returns the state of a job, and records that the caller was shown the rider's position if the answer contains it. 304 and
+    /// answers to HEAD contain nothing.
+    ///
+    /// - Parameter request: the request whose `If-None-Match` applies, or `nil` to always send the state.
+    func answer(
+        _ view: JobView, of job: JobID, to grant: Grant, ifNoneMatchOf request: Request? = nil,
+        status: HTTPResponse.Status = .ok, isReplicationUnconfirmed: Bool = false
+    ) -> Response {
+        let response = Self.json(
+            view, of: job, ifNoneMatchOf: request, status: status, isReplicationUnconfirmed: isReplicationUnconfirmed)
+        if response.status != .notModified, request?.method != .head {
+            self.recordRead(of: view, job, by: grant, via: "rest")
+        }
+        return response
     }
 
     /// Returns the state of a job with its entity tag, or 304 if the client has this state already.
     ///
     /// - Parameter request: the request whose `If-None-Match` applies, or `nil` to always send the state.
-    package static func json(
+    private static func json(
         _ view: JobView, of job: JobID, ifNoneMatchOf request: Request? = nil, status: HTTPResponse.Status = .ok,
         isReplicationUnconfirmed: Bool = false
     ) -> Response {

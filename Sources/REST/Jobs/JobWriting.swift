@@ -165,8 +165,9 @@ extension Routes {
             of: self.jobs.ledger.describe(requested.job, kind: requested.kind, zone: nil, destination: nil, vendor: nil)
         )
         let view = try await self.view(requested.job, grant)
-        return Self.json(
-            view, of: requested.job, status: .created, isReplicationUnconfirmed: confirmed.isReplicationUnconfirmed)
+        return self.answer(
+            view, of: requested.job, to: grant, status: .created,
+            isReplicationUnconfirmed: confirmed.isReplicationUnconfirmed)
     }
 
     /// - Throws: 422 if the two places are too far apart.
@@ -213,8 +214,9 @@ extension Routes {
         guard case .created = creation.value else { return nil }
         self.retryLookups(of: requested)
         let view = try await self.view(requested.job, grant)
-        return Self.json(
-            view, of: requested.job, status: .created, isReplicationUnconfirmed: creation.isReplicationUnconfirmed)
+        return self.answer(
+            view, of: requested.job, to: grant, status: .created,
+            isReplicationUnconfirmed: creation.isReplicationUnconfirmed)
     }
 
     /// How often a request is checked and tried again when others create or change the job concurrently.
@@ -293,8 +295,8 @@ extension Routes {
                     requested.job, to: requested.rider.map { .some($0) }, of: requested.customer, by: grant.person))
             isReplicationUnconfirmed = isReplicationUnconfirmed || assigned.isReplicationUnconfirmed
         }
-        return Self.json(
-            try await self.view(requested.job, grant), of: requested.job,
+        return self.answer(
+            try await self.view(requested.job, grant), of: requested.job, to: grant,
             isReplicationUnconfirmed: isReplicationUnconfirmed)
     }
 }

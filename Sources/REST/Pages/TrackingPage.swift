@@ -36,7 +36,9 @@ extension Routes {
             let grant = try self.grant(request, context, .readJob)
             let job: JobID = try Self.identifier(context.parameters.require("job"), "job")
             let view = try await self.view(job, grant)
-            return InitialView(job: job, view: view, facts: try await self.facts(job, view, grant), isByLink: false)
+            let facts = try await self.facts(job, view, grant)
+            if request.method != .head { self.recordRead(of: view, job, by: grant, via: "page") }
+            return InitialView(job: job, view: view, facts: facts, isByLink: false)
         }
         let grant = try await self.linkGrant(request, context)
         let job: JobID = try Self.identifier(context.parameters.require("job"), "job")
@@ -46,8 +48,8 @@ extension Routes {
         guard view.record.status.end == nil else {
             return InitialView(job: job, view: view.outcome, facts: facts, isByLink: true)
         }
-        // Without the position and the rider's card: only sessions count against the link's maximum number of viewers and are
-        // recorded in the audit trail. The page opens a session a moment later.
+        // Without the position and the rider's card: only sessions count against the link's maximum number of viewers. The page
+        // opens a session a moment later.
         return InitialView(job: job, view: view.withoutPosition.withoutRider, facts: facts, isByLink: true)
     }
 

@@ -28,7 +28,11 @@ struct AuditCommand: AsyncParsableCommand {
               enroute audit --stream audit --since 2026-11-21T00:00:00Z
             """))
 
-    @Option(help: "access: who followed which job; audit: erasures, suggestions and automatic stops.")
+    @Option(
+        help: """
+            access: who followed a job, read its position or its explanation, or watched a zone; audit: erasures, \
+            suggestions and automatic stops.
+            """)
     var stream = AuditEntry.Stream.access
 
     @Option(
