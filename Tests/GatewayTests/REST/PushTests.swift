@@ -222,6 +222,13 @@ import Webhooks
                 "PUT", "/api/v1/jobs/job-1/push", by: "anna", .customer,
                 #"{"subscription":{"endpoint":"http://x","keys":{"p256dh":"","auth":""}}}"#)
             #expect(bad.status == 422 && bad.text.contains("must start with https://"), "\(bad.text)")
+            // In JSON, each of them would be stored as two bytes.
+            let quotes = String(repeating: #"\""#, count: 980)
+            let quoted = try await gateway.rest(
+                "PUT", "/api/v1/jobs/job-1/push", by: "anna", .customer,
+                #"{"subscription":{"endpoint":"https://x.example/\#(quotes)","keys":{"p256dh":"\#(browser.p256dh)","#
+                    + #""auth":"\#(browser.auth)"}}}"#)
+            #expect(quoted.status == 422 && quoted.text.contains("quotation mark"), "\(quoted.text)")
             _ = try await gateway.ledger.publish(.workInProgress, of: job, by: PersonID("service")!, source: "event")
                 .get()
             _ = try await gateway.ledger.publish(.completed, of: job, by: PersonID("service")!, source: "event").get()
