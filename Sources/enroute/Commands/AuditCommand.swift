@@ -28,7 +28,8 @@ struct AuditCommand: AsyncParsableCommand {
               enroute audit --stream audit --since 2026-11-21T00:00:00Z
             """))
 
-    @Option(help: "access: who followed which job; audit: erasures, suggestions and automatic stops.")
+    @Option(
+        help: "access: who followed which job; audit: erasures, notes, corrections, suggestions and automatic stops.")
     var stream = AuditEntry.Stream.access
 
     @Option(
