@@ -36,6 +36,8 @@ import Webhooks
                 try await RunningGateway.run(isSecure: false) { settings in
                     ArrivalTimesTests.settings(&settings)
                     settings.push = push
+                    (settings.limits.requestsPerPersonPerSecond, settings.limits.requestsPerPersonBurst) =
+                        (1_000_000, 1_000_000)
                 } _: {
                     try await body($0, service)
                 }
@@ -210,6 +212,26 @@ import Webhooks
             #expect(try await Self.subscribe(browser, gateway, service).status == 200)
             #expect(try await gateway.rest("DELETE", "/api/v1/jobs/job-1", by: "orders", .service).status == 204)
             #expect(try await !Self.stored(gateway).exist(for: job).get())
+        }
+    }
+
+    @Test func `a browser that is added while the job is erased is gone with it`() async throws {
+        try await Self.run { gateway, service in
+            for name in (0..<4).map({ "job-\($0)" }) {
+                let job = try await gateway.travellingJob(name)
+                let erasing = Task {
+                    try await gateway.rest("DELETE", "/api/v1/jobs/\(name)", by: "orders", .service).status
+                }
+                var last = 200
+                while last == 200 || last == 503 {
+                    last = try await gateway.rest(
+                        "PUT", "/api/v1/jobs/\(name)/push", by: "anna", .customer, Self.body(TestBrowser(), service)
+                    ).status
+                }
+                #expect(last == 404)
+                #expect(try await erasing.value == 204)
+                #expect(try await !Self.stored(gateway).exist(for: job).get())
+            }
         }
     }
 
