@@ -1,6 +1,9 @@
 #!lua
 -- erase_job: delete everything that the ledger stores about a job: its record, its log and the list of its links.
 --
+-- A job with a tracking link is not erased: the caller drops the links first (drop_link), and repeats that if another was
+-- listed meanwhile (list_link). The record is the last to go, so an interrupted erasure can be repeated.
+--
 -- The last event of the job says that it was erased, so that other systems can erase it too. It names nobody.
 --
 -- Two fields stay for a while, without anything about the job. All other scripts treat such a record as missing.
@@ -12,7 +15,7 @@
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record; afterwards only fence and erased
 -- KEYS[2]  job:{<job>}:log        stream   deleted
--- KEYS[3]  job:{<job>}:links      zset     deleted
+-- KEYS[3]  job:{<job>}:links      zset     deleted; it contains no link, only malformed data if anything
 -- KEYS[4]  job:{<job>}:events     channel  {"type":"erased"}: the job no longer exists
 -- KEYS[5]  events:{<shard>}       stream   all events; on a cluster outbox:{<tag>}, which is in the job's slot
 -- ARGV[1]  epoch                  of the record as the caller read it, 1 to 64 of [A-Za-z0-9_-]; '' for a malformed record
@@ -20,6 +23,7 @@
 -- ARGV[3]  tombstone_ms           ms for which the two fields stay, 1 to 1,000,000,000,000
 -- Errors   'ERR erase_job: ...' on a bad argument; nothing is written.
 -- Returns  {1, keys} erased; `keys` keys were deleted   {0} no such job   {-1} the job has changed: read the record again
+--          {-2} the job has links: drop them
 -- Cost     O(log entries + links) plus one XADD and one SPUBLISH
 
 if #KEYS ~= 5 or #ARGV ~= 3 then
@@ -45,6 +49,9 @@ if not record.err and redis.call('HLEN', KEYS[1]) == tombstones then return {0} 
 local is_malformed = record.err or not is_epoch(record[1] or '') or not is_fence(record[2] or '0')
 local is_as_read = record[1] == epoch and tonumber(record[2] or '0') == tonumber(expected)
 if not is_malformed and not is_as_read then return {-1} end
+for _, id in ipairs(redis.pcall('ZRANGE', KEYS[3], 0, -1)) do
+  if #id == 32 and not string.match(id, '[^0-9a-f]') then return {-2} end
+end
 
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))

@@ -1,6 +1,9 @@
 #!lua
 -- issue_link: store a tracking link: the job it shows, how many viewers it allows at the same time, and when it expires.
 --
+-- list_link has listed the link before. If drop_link has dropped it since, for example because the job was erased, nothing is
+-- written.
+--
 -- The secret is not stored. The id is the first half of the secret's digest, so whoever reads Redis cannot use the link.
 --
 -- Role     ledger
@@ -11,7 +14,7 @@
 -- ARGV[4]  actor                  who created it, 1 to 64 of [A-Za-z0-9_-]
 -- ARGV[5]  customer               the job's customer, 1 to 64 of [A-Za-z0-9_-]: the link is void once the job has another
 -- Errors   'ERR issue_link: ...' on a bad argument; nothing is written.
--- Returns  {1, expires_ms} stored   {0} a link with this id exists and is left unchanged
+-- Returns  {1, expires_ms} stored   {0} a link with this id exists or was dropped; it is left unchanged
 -- Cost     O(1)
 
 if #KEYS ~= 1 or #ARGV ~= 5 then
@@ -35,7 +38,8 @@ if #customer > 64 or not string.match(customer, '^[%w_-]+$') then
   return redis.error_reply('ERR issue_link: customer must be 1 to 64 of [A-Za-z0-9_-]')
 end
 
-if redis.call('HMGET', KEYS[1], 'job')[1] then return {0} end
+local existing = redis.call('HMGET', KEYS[1], 'job', 'dropped')
+if existing[1] or existing[2] then return {0} end
 local time = redis.call('TIME')
 local expires = time[1] * 1000 + math.floor(time[2] / 1000) + lifetime
 local text = string.format('%.0f', expires)

@@ -4,24 +4,30 @@
 -- A browser whose user has a tracking link is stored under link-<id>. There may be fewer of them, so that the viewers of links
 -- leave places for the job's customer.
 --
+-- The caller has read the job's record, and that the customer has access to it. If a later decision about the job has reached
+-- the live instance since, such as its erasure, nothing is stored (close_feed).
+--
 -- Role     live
 -- KEYS[1]  job:{<job>}:push       hash     by the digest of the endpoint, after link- for a link viewer: the subscription
+-- KEYS[2]  job:{<job>}:travel     string   '<fence> ...', read
 -- ARGV[1]  id                     digest of the endpoint, 1 to 59 of [A-Za-z0-9_-]
 -- ARGV[2]  subscription           a JSON object of up to 2,048 bytes, or '' to remove it
 -- ARGV[3]  lifetime_ms            ms for which the job's subscriptions are stored, 1 to 604,800,000
 -- ARGV[4]  most                   how many a job may have, 1 to 100
 -- ARGV[5]  by_link                '1' for a link viewer, otherwise '0'; ignored for a removal
 -- ARGV[6]  most_by_link           how many of them may be by tracking links, 1 to 100
+-- ARGV[7]  fence                  of the record as the caller read it, 1 to 15 digits; ignored for a removal
 -- Errors   'ERR keep_push: ...' on a bad argument; nothing is written.
 -- Returns  {1} stored, or removed   {0} the job has as many as it may
+--          {-1} a later decision exists: read the record again
 -- Cost     O(subscriptions)
 
-if #KEYS ~= 1 or #ARGV ~= 6 then
-  return redis.error_reply('ERR keep_push: takes 1 key and 6 arguments')
+if #KEYS ~= 2 or #ARGV ~= 7 then
+  return redis.error_reply('ERR keep_push: takes 2 keys and 7 arguments')
 end
 local id, subscription = ARGV[1], ARGV[2]
 local lifetime, most = tonumber(ARGV[3]), tonumber(ARGV[4])
-local by_link, most_by_link = ARGV[5], tonumber(ARGV[6])
+local by_link, most_by_link, fence = ARGV[5], tonumber(ARGV[6]), ARGV[7]
 if #id > 59 or not string.match(id, '^[%w_-]+$') then
   return redis.error_reply('ERR keep_push: id must be 1 to 59 of [A-Za-z0-9_-]')
 end
@@ -40,12 +46,19 @@ end
 if not most_by_link or most_by_link % 1 ~= 0 or most_by_link < 1 or most_by_link > 100 then
   return redis.error_reply('ERR keep_push: most_by_link must be 1 to 100')
 end
+if #fence > 15 or not string.match(fence, '^%d+$') then
+  return redis.error_reply('ERR keep_push: fence must be 1 to 15 digits')
+end
 
 local mine, link = id, 'link-' .. id
 if subscription == '' then
   redis.call('HDEL', KEYS[1], mine, link)
   return {1}
 end
+-- Malformed data, perhaps of another type, decides nothing.
+local travel = redis.pcall('GET', KEYS[2])
+local latest = type(travel) == 'string' and string.match(travel, '^(%d+) ')
+if latest and #latest <= 15 and tonumber(latest) > tonumber(fence) then return {-1} end
 local field, other = mine, link
 if by_link == '1' then field, other = link, mine end
 -- The browser's own entry is replaced.

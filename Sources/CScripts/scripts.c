@@ -30,6 +30,9 @@ static const unsigned char describe_job_lua[] = {
 static const unsigned char describe_rider_lua[] = {
 #embed "../../lua/describe_rider.lua"
 };
+static const unsigned char drop_link_lua[] = {
+#embed "../../lua/drop_link.lua"
+};
 static const unsigned char drop_listed_lua[] = {
 #embed "../../lua/drop_listed.lua"
 };
@@ -62,6 +65,9 @@ static const unsigned char keep_note_lua[] = {
 };
 static const unsigned char keep_push_lua[] = {
 #embed "../../lua/keep_push.lua"
+};
+static const unsigned char list_link_lua[] = {
+#embed "../../lua/list_link.lua"
 };
 static const unsigned char note_job_lua[] = {
 #embed "../../lua/note_job.lua"
@@ -163,6 +169,7 @@ static const struct enroute_scripts_file files[] = {
     FILE_OF("create_job.lua", create_job_lua),
     FILE_OF("describe_job.lua", describe_job_lua),
     FILE_OF("describe_rider.lua", describe_rider_lua),
+    FILE_OF("drop_link.lua", drop_link_lua),
     FILE_OF("drop_listed.lua", drop_listed_lua),
     FILE_OF("drop_waiting.lua", drop_waiting_lua),
     FILE_OF("enlist_webhook.lua", enlist_webhook_lua),
@@ -174,6 +181,7 @@ static const struct enroute_scripts_file files[] = {
     FILE_OF("join_link.lua", join_link_lua),
     FILE_OF("keep_note.lua", keep_note_lua),
     FILE_OF("keep_push.lua", keep_push_lua),
+    FILE_OF("list_link.lua", list_link_lua),
     FILE_OF("note_job.lua", note_job_lua),
     FILE_OF("note_verdicts.lua", note_verdicts_lua),
     FILE_OF("note_webhook.lua", note_webhook_lua),

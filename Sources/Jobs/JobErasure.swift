@@ -12,6 +12,8 @@ package import Redis
 extension JobService {
     /// How often an erasure is retried when others change the job concurrently.
     private static let maxErasureAttempts = 5
+    /// How often the links of a job are deleted in one attempt, while others create links concurrently.
+    private static let maxLinkErasures = 20
 
     /// Erases a job: its positions, validation results and arrival time, its rider's task, its links, its events, its record and
     /// log, and its entries in lists. Its followers' subscriptions end with `revoked`. A job whose record is malformed can be
@@ -42,7 +44,7 @@ extension JobService {
                 // No job is ever erased without an entry. If a later step fails, the repeated request writes another.
                 recording(count)
             }.flatMap {
-                self.ledger.erase(job, as: record.version)
+                self.eraseRecord(of: job, as: record.version)
             }.flatMap { erasure in
                 switch erasure.value {
                 case .erased:
@@ -51,11 +53,26 @@ extension JobService {
                         Durable(value: (), replicas: erasure.replicas)
                     }
                 case .noSuchJob: return loop.makeFailedFuture(Refused.noSuchJob)
-                case .overtaken where attempt < Self.maxErasureAttempts:
+                case .overtaken where attempt < Self.maxErasureAttempts,
+                    .hasLinks where attempt < Self.maxErasureAttempts:
                     return self.erase(job, by: actor, recording: recording, attempt: attempt + 1)
-                case .overtaken:
+                case .overtaken, .hasLinks:
                     return loop.makeFailedFuture(Refused.changedConcurrently)
                 }
+            }
+        }
+    }
+
+    /// Erases the record, and the links that were created since `eraseLinks`: Redis erases no record of a job with a link.
+    private func eraseRecord(
+        of job: JobID, as version: ErasableJob.Version?, attempt: Int = 1
+    ) -> EventLoopFuture<Durable<JobLedger.Erasure>> {
+        self.ledger.erase(job, as: version).flatMap { erasure in
+            guard erasure.value == .hasLinks, attempt < Self.maxLinkErasures else {
+                return self.loop.makeSucceededFuture(erasure)
+            }
+            return self.ledger.eraseLinks(of: job).flatMap { _ in
+                self.eraseRecord(of: job, as: version, attempt: attempt + 1)
             }
         }
     }

@@ -19,7 +19,7 @@ package struct Refused: Error {
     package static let noSuchJob = Refused(
         code: .notFound, message: "There is no such job, or you have no access to it.")
 
-    static let changedConcurrently = Refused(
+    package static let changedConcurrently = Refused(
         code: .unavailable, message: "The job is being changed concurrently. Try again.")
     package static let travelModeOff = Refused(
         code: .travelModeOff, message: "Travel mode is off for this job. Switch it on first.")

@@ -26,6 +26,8 @@ package enum Scripts {
     package static let revokeGrant = Self.script("revoke_grant")
     package static let claimRequest = Self.script("claim_request")
     package static let settleRequest = Self.script("settle_request")
+    package static let listLink = Self.script("list_link")
+    package static let dropLink = Self.script("drop_link")
     package static let issueLink = Self.script("issue_link")
     package static let joinLink = Self.script("join_link")
     package static let publishLocation = Self.script("publish_location")

@@ -30,8 +30,8 @@ package struct EndpointURL: Sendable, Hashable, CustomStringConvertible {
         guard isPlain || text.hasPrefix("https://") else { throw Self.notHTTPS(allowsPlainLoopback) }
         let rest = text.dropFirst(isPlain ? "http://".count : "https://".count)
         let authority = rest.prefix { !"/?#".contains($0) }
-        guard !text.contains("#"), !text.contains("\\"), !authority.contains("@") else {
-            throw Invalid(description: "must not contain a user, a fragment or a backslash.")
+        guard !text.contains("#"), !text.contains("\\"), !text.contains("\""), !authority.contains("@") else {
+            throw Invalid(description: "must not contain a user, a fragment, a backslash or a quotation mark.")
         }
         let (host, port) = try Self.parts(of: authority)
         guard !isPlain || LoopbackHost.contains(host) else { throw Self.notHTTPS(allowsPlainLoopback) }

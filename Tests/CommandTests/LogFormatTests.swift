@@ -32,6 +32,25 @@ import Testing
         #expect(object[key] != "forged" && object["\(key)_"] == "forged")
     }
 
+    @Test(arguments: [LogFormat.logfmt, .json])
+    func `characters that start a line, override the direction or control a terminal are escaped`(
+        format: LogFormat
+    ) throws {
+        let values: [UInt32] = [0, 0x1B, 0x7F, 0x80, 0x85, 0x9B, 0x9F, 0x2028, 0x2029, 0x202A, 0x202E, 0x2066, 0x2069]
+        for value in values {
+            let scalar = try #require(Unicode.Scalar(value))
+            let text = "https://e\(scalar)x"
+            let line = LogLine.text(at: .now, .error, "m", ["origin": text], source: "s", as: format)
+            let digits = String(value, radix: 16)
+            let escape = "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            #expect(line.contains("\"https://e\(escape)x\""), "\(line)")
+            #expect(!line.unicodeScalars.contains(scalar))
+            if format == .json { #expect(Self.parse(line)?["origin"] == text) }
+        }
+        let line = LogLine.text(at: .now, .error, "m", ["origin": "caf\u{E9}-\u{1F6F5}"], source: "s", as: format)
+        #expect(line.contains("caf\u{E9}-\u{1F6F5}"), "\(line)")
+    }
+
     @Test func `both formats have the same keys in the same order`() {
         let time = Date(timeIntervalSince1970: 1)
         let metadata = ["role": "live", "reason": "it broke", "job": ""]

@@ -79,8 +79,10 @@ import Testing
     }
 
     private static func link(_ client: RedisClient, _ state: LiveStateSettings) async throws -> TrackingLinks.Issued {
-        try await TrackingLinks(ledger: client, settings: state).issueDurably(
-            for: JobID("job-1")!, of: PersonID("anna")!, by: PersonID("orders")!
+        let job = NewJob(job: JobID("job-1")!, kind: .delivery, customer: PersonID("anna")!, actor: PersonID("orders")!)
+        _ = try await JobLedger(ledger: client, settings: state).create(job, epoch: "epoch-1").get()
+        return try await TrackingLinks(ledger: client, settings: state).issueDurably(
+            for: job.job, of: job.customer, by: job.actor
         ).get().value
     }
 

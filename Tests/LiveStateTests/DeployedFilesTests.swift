@@ -149,6 +149,15 @@ import Testing
         #expect(names.allSatisfy { name in kinds.contains { name.hasPrefix("staging:" + $0) } })
     }
 
+    @Test(arguments: DeployedRedis.allCases, ["prod/", "a&b:", "a,b:", "a|b;"])
+    func `the README's command adds every valid prefix`(role: DeployedRedis, prefix: String) async throws {
+        let list = try await self.list(after: "PREFIX", ["PREFIX": prefix], of: role)
+        let (key, channel) = role == .live ? ("job:{*}:travel", "job:{*}:feed") : ("job:{*}:log", "job:{*}:events")
+        #expect(list.contains(" ~\(prefix)\(key) ") && list.contains(" &\(prefix)\(channel) "), "\(list)")
+        #expect(list.contains(" %R~\(prefix)\(key) "), "\(list)")
+        #expect(!list.contains("~\(key)") && !list.contains("&\(channel)"), "\(list)")
+    }
+
     @Test(arguments: DeployedRedis.allCases)
     func `the README's file for a machine starts a server without permissions for any user`(
         role: DeployedRedis

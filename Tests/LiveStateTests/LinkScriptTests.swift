@@ -5,7 +5,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// The contracts of issue_link and join_link.
+/// The contracts of list_link, issue_link, join_link and drop_link.
 @Suite struct LinkScriptTests {
     private static let id = String(repeating: "0a", count: 16)
 
@@ -115,6 +115,86 @@ import Testing
             for session in ["s1", "s2"] {
                 #expect(try await self.join(stage, session) == .answer(1, "job-7", expires, "anna"))
             }
+        }
+    }
+
+    @Test func `a link is listed until a minute after it expires, once, if the job has this customer`() async throws {
+        try await Stage.set { stage in
+            try await stage.createJob()
+            let keys = [stage.jobKey, stage.keyspace.links(of: Stage.job)]
+            let old = String(repeating: "0b", count: 16)
+            let recent = String(repeating: "0c", count: 16)
+            let now = try await stage.now()
+            try await stage.client.run("ZADD", keys[1], "\(now - 60_001)", old, "\(now - 30_000)", recent)
+            for _ in 0..<2 {
+                let answer = try await stage.run(Scripts.listLink, keys: keys, [Self.id, "customer-1", "60000"])
+                #expect(answer == .answer(1, 2))
+            }
+            let listed = try await stage.client.run("ZRANGE", keys[1], "0", "-1").array?.map(\.text)
+            #expect(listed == [recent, Self.id])
+            let expires = try await stage.client.run("ZSCORE", keys[1], Self.id).text.flatMap(Int64.init) ?? 0
+            #expect((now + 60_000...now + 120_000).contains(expires))
+            #expect((1...14_460_000).contains(try await stage.client.timeLeft(of: keys[1])))
+            try await stage.leavesEverythingUnchanged {
+                for (record, customer) in [(keys[0], "bert"), ("job:{job-7}:none", "customer-1")] {
+                    let answer = try await stage.run(
+                        Scripts.listLink, keys: [record, keys[1]], [Self.id, customer, "60000"])
+                    #expect(answer == .answer(0))
+                }
+            }
+        }
+    }
+
+    @Test func `a bad argument of list_link is refused by name before anything is written`() async throws {
+        try await Stage.set { stage in
+            try await stage.createJob()
+            let call = ValidCall(
+                script: Scripts.listLink, keys: [stage.jobKey, stage.keyspace.links(of: Stage.job)],
+                arguments: [Self.id, "customer-1", "60000"])
+            let ids = ["", "0a", Self.id + "0", Self.id.uppercased(), String(repeating: "g", count: 32)]
+            let lifetimes = ["", "0", "-1", "1.5", "x", "nan", "inf", "14400001", "1e300"]
+            try await call.refuses(
+                ids.map { (0, $0, "id must be") } + badNames.map { (1, $0, "customer must be") }
+                    + lifetimes.map { (2, $0, "lifetime_ms must be") },
+                on: stage)
+        }
+    }
+
+    @Test func `a dropped link is gone with its leases, and a missing one cannot be written for a while`() async throws
+    {
+        try await Stage.set { stage in
+            let keys = self.keys(stage)
+            func drop(_ block: String = "60000") async throws -> RESPValue {
+                try await stage.run(Scripts.dropLink, keys: keys, [block])
+            }
+            _ = try await self.issue(stage)
+            _ = try await self.join(stage, "a")
+            #expect(try await drop() == .answer(2))
+            #expect(try await stage.client.dump().isEmpty)
+            // A value of another type is malformed, and deleted.
+            try await stage.client.run("SET", keys[0], "malformed")
+            #expect(try await drop() == .answer(1))
+            #expect(try await stage.client.dump().isEmpty)
+            // Repeating it does not unblock the key.
+            for _ in 0..<2 { #expect(try await drop() == .answer(0)) }
+            try await stage.leavesEverythingUnchanged {
+                let answer = try await stage.run(
+                    Scripts.issueLink, keys: [keys[0]], ["job-7", "2", "60000", "service", "anna"])
+                #expect(answer == .answer(0))
+                #expect(try await self.join(stage, "a") == .answer(0))
+            }
+            #expect(try await drop("1") == .answer(0))
+            try await becomes("the key is free again") { try await stage.client.dump().isEmpty }
+            _ = try await self.issue(stage)
+        }
+    }
+
+    @Test func `a bad argument of drop_link is refused by name before anything is written`() async throws {
+        try await Stage.set { stage in
+            _ = try await self.issue(stage)
+            let call = ValidCall(script: Scripts.dropLink, keys: self.keys(stage), arguments: ["60000"])
+            let blocks = ["", "0", "-1", "1.5", "x", "nan", "inf", "3600001"]
+            try await call.refuses(blocks.map { (0, $0, "block_ms must be") }, on: stage)
         }
     }
 }

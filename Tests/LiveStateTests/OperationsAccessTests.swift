@@ -33,7 +33,7 @@ import Testing
                 }
                 _ = try await ledger.startTravel(for: Self.job, by: Self.rider).get()
                 _ = try await TrackingLinks(ledger: gateway, settings: settings).issue(
-                    for: Self.job, of: PersonID("anna")!, by: Self.rider
+                    for: Self.job, of: PersonID("customer-1")!, by: Self.rider
                 )
                 .get()
                 try await AuditStreams(ledger: gateway, settings: settings)

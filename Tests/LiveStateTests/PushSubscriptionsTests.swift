@@ -24,7 +24,9 @@ import Testing
         try await Stage.set { stage in
             let (store, key) = Self.store(stage)
             #expect(try await !store.exist(for: Stage.job).get())
-            for number in [1, 2, 1] { #expect(try await store.add(Self.subscription(number), to: Stage.job).get()) }
+            for number in [1, 2, 1] {
+                #expect(try await store.add(Self.subscription(number), to: Stage.job, asOf: 1).get() == .added)
+            }
             #expect(try await store.exist(for: Stage.job).get())
             let left = try #require(try await stage.client.run("PTTL", key).integer)
             #expect((1...PushSubscriptions.lifetime.milliseconds).contains(left))
@@ -39,12 +41,14 @@ import Testing
         try await Stage.set { stage in
             let (store, _) = Self.store(stage)
             let most = Int(PushSubscriptions.most)
-            for number in 1...most { #expect(try await store.add(Self.subscription(number), to: Stage.job).get()) }
-            #expect(try await !store.add(Self.subscription(0), to: Stage.job).get())
+            for number in 1...most {
+                #expect(try await store.add(Self.subscription(number), to: Stage.job, asOf: 1).get() == .added)
+            }
+            #expect(try await store.add(Self.subscription(0), to: Stage.job, asOf: 1).get() == .full)
             // A browser that is stored already may subscribe again.
-            #expect(try await store.add(Self.subscription(most), to: Stage.job).get())
+            #expect(try await store.add(Self.subscription(most), to: Stage.job, asOf: 1).get() == .added)
             try await store.remove(endpoint: Self.subscription(1).subscription.endpoint, from: Stage.job).get()
-            #expect(try await store.add(Self.subscription(0), to: Stage.job).get())
+            #expect(try await store.add(Self.subscription(0), to: Stage.job, asOf: 1).get() == .added)
             #expect(try await store.take(from: Stage.job).get().count == most)
         }
     }
@@ -55,22 +59,23 @@ import Testing
             let (most, mostByLink) = (Int(PushSubscriptions.most), Int(PushSubscriptions.mostByLink))
             for number in 1...mostByLink {
                 let viewer = Self.viewer(of: number.isMultiple(of: 2) ? "a" : "b")
-                #expect(try await store.add(Self.subscription(number, by: viewer), to: Stage.job).get())
+                #expect(
+                    try await store.add(Self.subscription(number, by: viewer), to: Stage.job, asOf: 1).get() == .added)
             }
             let viewer = Self.viewer(of: "c")
-            #expect(try await !store.add(Self.subscription(0, by: viewer), to: Stage.job).get())
-            #expect(try await store.add(Self.subscription(1, by: viewer), to: Stage.job).get())
+            #expect(try await store.add(Self.subscription(0, by: viewer), to: Stage.job, asOf: 1).get() == .full)
+            #expect(try await store.add(Self.subscription(1, by: viewer), to: Stage.job, asOf: 1).get() == .added)
             for number in mostByLink + 1...most {
-                #expect(try await store.add(Self.subscription(number), to: Stage.job).get())
+                #expect(try await store.add(Self.subscription(number), to: Stage.job, asOf: 1).get() == .added)
             }
-            #expect(try await !store.add(Self.subscription(0), to: Stage.job).get())
+            #expect(try await store.add(Self.subscription(0), to: Stage.job, asOf: 1).get() == .full)
             // A browser has one place, by whichever grant it was stored last, and either removes it.
-            #expect(try await store.add(Self.subscription(1), to: Stage.job).get())
-            #expect(try await !store.add(Self.subscription(0, by: viewer), to: Stage.job).get())
+            #expect(try await store.add(Self.subscription(1), to: Stage.job, asOf: 1).get() == .added)
+            #expect(try await store.add(Self.subscription(0, by: viewer), to: Stage.job, asOf: 1).get() == .full)
             for number in [1, 2] {
                 try await store.remove(endpoint: Self.subscription(number).subscription.endpoint, from: Stage.job).get()
             }
-            #expect(try await store.add(Self.subscription(0, by: viewer), to: Stage.job).get())
+            #expect(try await store.add(Self.subscription(0, by: viewer), to: Stage.job, asOf: 1).get() == .added)
             #expect(try await store.take(from: Stage.job).get().count == most - 1)
         }
     }
@@ -86,7 +91,8 @@ import Testing
             let (store, _) = Self.store(stage)
             let link = Grant(person: PersonID("anna")!, role: .customer, job: Stage.job, link: "0123456789abcdef")
             for (number, grant) in [Self.grant, link].enumerated() {
-                #expect(try await store.add(Self.subscription(number, by: grant), to: Stage.job).get())
+                #expect(
+                    try await store.add(Self.subscription(number, by: grant), to: Stage.job, asOf: 1).get() == .added)
             }
             let grants = try await store.take(from: Stage.job).get().map { $0.grant(for: Stage.job) }
             var token = Self.grant
@@ -98,18 +104,20 @@ import Testing
     @Test func `malformed entries are left out, and bad arguments change nothing`() async throws {
         try await Stage.set { stage in
             let (store, key) = Self.store(stage)
-            #expect(try await store.add(Self.subscription(1), to: Stage.job).get())
+            #expect(try await store.add(Self.subscription(1), to: Stage.job, asOf: 1).get() == .added)
             for arguments in [
-                ["", "{}", "1000", "10", "0", "5"], ["a b", "{}", "1000", "10", "0", "5"],
-                ["a", "text", "1000", "10", "0", "5"], ["a", "{}", "0", "10", "0", "5"],
-                ["a", "{\(String(repeating: " ", count: 2_048))}", "1000", "10", "0", "5"],
-                ["a", "{}", "1000", "101", "0", "5"], ["a", "{}", "1000", "10", "2", "5"],
-                ["a", "{}", "1000", "10", "1", "0"], ["a", "{}", "1000", "10"],
-                [String(repeating: "a", count: 60), "{}", "1000", "10", "0", "5"],
+                ["", "{}", "1000", "10", "0", "5", "1"], ["a b", "{}", "1000", "10", "0", "5", "1"],
+                ["a", "text", "1000", "10", "0", "5", "1"], ["a", "{}", "0", "10", "0", "5", "1"],
+                ["a", "{\(String(repeating: " ", count: 2_048))}", "1000", "10", "0", "5", "1"],
+                ["a", "{}", "1000", "101", "0", "5", "1"], ["a", "{}", "1000", "10", "2", "5", "1"],
+                ["a", "{}", "1000", "10", "1", "0", "1"], ["a", "{}", "1000", "10"],
+                ["a", "{}", "1000", "10", "0", "5"], ["a", "{}", "1000", "10", "0", "5", "x"],
+                ["a", "{}", "1000", "10", "0", "5", "1234567890123456"],
+                [String(repeating: "a", count: 60), "{}", "1000", "10", "0", "5", "1"],
             ] {
                 try await stage.leavesEverythingUnchanged {
                     await #expect(throws: RedisError.self) {
-                        try await stage.run(Scripts.keepPush, keys: [key], arguments)
+                        try await stage.run(Scripts.keepPush, keys: [key, stage.travelKey], arguments)
                     }
                 }
             }
@@ -122,6 +130,35 @@ import Testing
             }
             _ = try await stage.client.run("HSET", key, "b", "not JSON")
             #expect(try await store.take(from: Stage.job).get() == [Self.subscription(1)])
+        }
+    }
+
+    @Test func `a browser is not stored if a later decision has reached the live instance, such as an erasure`()
+        async throws
+    {
+        try await Stage.set { stage in
+            let (store, key) = Self.store(stage)
+            func add(asOf fence: Int64) async throws -> PushSubscriptions.Addition {
+                try await store.add(Self.subscription(1), to: Stage.job, asOf: fence).get()
+            }
+            let deadline = try await stage.now() + 3_600_000
+            _ = try await stage.feed.open(Stage.job, for: Stage.rider, until: deadline, fence: 4).get()
+            #expect(try await add(asOf: 3) == .overtaken)
+            #expect(try await stage.client.run("EXISTS", key) == .integer(0))
+            #expect(try await add(asOf: 4) == .added)
+            _ = try await stage.feed.close(Stage.job, because: .revoked, fence: 5, endsJob: true).get()
+            _ = try await stage.feed.erase(Stage.job).get()
+            #expect(try await add(asOf: 4) == .overtaken)
+            // Removing is always possible.
+            try await store.remove(endpoint: Self.subscription(1).subscription.endpoint, from: Stage.job).get()
+            #expect(try await stage.client.run("EXISTS", key) == .integer(0))
+            // A job that is created with the same id continues with the fence of the erased one.
+            #expect(try await add(asOf: 5) == .added)
+            for malformed in [["SET", stage.travelKey, "x"], ["HSET", stage.travelKey, "a", "b"]] {
+                try await stage.client.run("DEL", stage.travelKey)
+                _ = try await stage.client.send(RedisCommand(malformed.map { .text($0) })).get()
+                #expect(try await add(asOf: 0) == .added)
+            }
         }
     }
 }

@@ -11,6 +11,8 @@ import Testing
 
     @Test func `a secret opens its link until it expires, and Redis does not store it`() async throws {
         try await Stage.set { stage in
+            try await stage.createJob()
+            let before = Set(try await stage.client.dump().keys)
             let links = Self.links(stage)
             let link = try await links.issueDurably(
                 for: Stage.job, of: Stage.customer, lifetime: .seconds(60), by: Stage.customer
@@ -19,7 +21,7 @@ import Testing
             #expect(TrackingLinks.id(of: link.secret) == link.id)
             let place = try await links.join(link.id, as: "s1").get()
             #expect(place == .leased(Stage.job, of: Stage.customer, expiresAt: link.expiresAt))
-            let dump = try await stage.client.dump()
+            let dump = try await stage.client.dump().filter { !before.contains($0.key) }
             let list = stage.keyspace.links(of: Stage.job)
             #expect(Set(dump.keys) == [stage.keyspace.link(link.id), stage.keyspace.viewers(ofLink: link.id), list])
             for (key, content) in dump {
@@ -34,6 +36,7 @@ import Testing
 
     @Test func `secrets and ids have 32 characters and are unique`() async throws {
         try await Stage.set { stage in
+            try await stage.createJob()
             var words: Set<String> = []
             for _ in 0..<100 {
                 let link = try await Self.links(stage).issueDurably(
@@ -58,6 +61,7 @@ import Testing
     @Test func `a link beyond the maximum of a job deletes the one that expires first, but never itself`() async throws
     {
         try await Stage.set { stage in
+            try await stage.createJob()
             let (links, list) = (Self.links(stage), stage.keyspace.links(of: Stage.job))
             func issue(_ seconds: Int) async throws -> TrackingLinks.Issued {
                 try await links.issueDurably(
@@ -84,6 +88,7 @@ import Testing
 
     @Test func `a revoked link is deleted with its leases, and others stay`() async throws {
         try await Stage.set { stage in
+            try await stage.createJob()
             let links = Self.links(stage)
             let first = try await links.issueDurably(for: Stage.job, of: Stage.customer, by: Stage.customer).get().value
             let second = try await links.issueDurably(for: Stage.job, of: Stage.customer, by: Stage.customer).get()
@@ -94,6 +99,67 @@ import Testing
             #expect(try await links.join(second.id, as: "s2").get() != .noSuchLink)
             #expect(try await links.revoke(first.id).get() == false)
             for id in ["", "*", "{}", "x"] { #expect(try await links.revoke(id).get() == false) }
+        }
+    }
+
+    @Test func `a job that does not exist, was erased or has another customer gets no link`() async throws {
+        try await Stage.set { stage in
+            let links = Self.links(stage)
+            func isRefused(_ customer: PersonID) async -> Bool {
+                do { _ = try await links.issue(for: Stage.job, of: customer, by: customer).get() } catch {
+                    return error is TrackingLinks.NoSuchJob
+                }
+                return false
+            }
+            #expect(await isRefused(Stage.customer))
+            try await stage.createJob()
+            #expect(await isRefused(PersonID("bert")!))
+            let version = try await stage.ledger.erasable(Stage.job).get()?.version
+            #expect(try await stage.ledger.erase(Stage.job, as: version).get().value == .erased(keys: 2))
+            #expect(await isRefused(Stage.customer))
+            #expect(try await stage.client.dump().keys.allSatisfy { !$0.contains("link") })
+        }
+    }
+
+    @Test func `a job with a link is not erased before the link, and its list goes with the links`() async throws {
+        try await Stage.set { stage in
+            try await stage.createJob()
+            let (links, ledger) = (Self.links(stage), stage.ledger)
+            let issued = try await links.issueDurably(for: Stage.job, of: Stage.customer, by: Stage.customer).get()
+            _ = try await links.join(issued.value.id, as: "s1").get()
+            let version = try await ledger.erasable(Stage.job).get()?.version
+            try await stage.leavesEverythingUnchanged {
+                let erasure = try await ledger.erase(Stage.job, as: version).get().value
+                #expect(erasure == .hasLinks)
+            }
+            #expect(try await ledger.eraseLinks(of: Stage.job).get() == 2)
+            #expect(try await ledger.erase(Stage.job, as: version).get().value == .erased(keys: 2))
+            #expect(try await stage.client.dump().keys.allSatisfy { !$0.contains("link") })
+        }
+    }
+
+    @Test func `a link is not written if its job was erased after it was listed`() async throws {
+        try await Stage.set { stage in
+            try await stage.createJob()
+            let (id, ledger) = (String(repeating: "0a", count: 16), stage.ledger)
+            let (record, list) = (stage.jobKey, stage.keyspace.links(of: Stage.job))
+            let listed = try await stage.run(
+                Scripts.listLink, keys: [record, list], [id, Stage.customer.text, "60000"])
+            #expect(listed == .answer(1, 1))
+            let version = try await ledger.erasable(Stage.job).get()?.version
+            #expect(try await ledger.erase(Stage.job, as: version).get().value == .hasLinks)
+            #expect(try await ledger.eraseLinks(of: Stage.job).get() == 0)
+            #expect(try await ledger.erase(Stage.job, as: version).get().value == .erased(keys: 2))
+            let written = try await stage.run(
+                Scripts.issueLink, keys: [stage.keyspace.link(id)],
+                [Stage.job.text, "5", "60000", "service", Stage.customer.text])
+            #expect(written == .answer(0))
+            // What stays for a minute is empty.
+            let left = try await stage.client.run("HGETALL", stage.keyspace.link(id)).array?.map(\.text)
+            #expect(left == ["dropped", "1"])
+            #expect((1...60_000).contains(try await stage.client.timeLeft(of: stage.keyspace.link(id))))
+            #expect(try await Self.links(stage).read(id).get() == nil)
+            #expect(try await Self.links(stage).join(id, as: "s1").get() == .noSuchLink)
         }
     }
 }

@@ -29,7 +29,8 @@ import Webhooks
     @Test(arguments: [
         "", "http://shop.example/", "HTTPS://shop.example/", "https://", "https:///x", "https://user@shop.example/",
         "https://user:word@shop.example/", "https://shop.example/#x", "https://shop.example\\@other.example/",
-        "https://shop .example/", "https://shop.example/\u{E9}", "https://SHOP.example/", "https://shop_1.example/",
+        "https://shop .example/", "https://shop.example/a\"b", "https://shop.example/?a=\"",
+        "https://shop.example/\u{E9}", "https://SHOP.example/", "https://shop_1.example/",
         "https://shop.example:0/", "https://shop.example:65536/", "https://shop.example:x/", "https://[::1/",
         "https://[shop]/", "https://[::1%25eth0]/", "https://a%2eexample/", "ftp://shop.example/", "file:///etc/passwd",
         "https://" + String(repeating: "a", count: 254) + "/",

@@ -15,7 +15,9 @@ package enum ShownText {
             && text.unicodeScalars.allSatisfy { $0 == "\n" || Self.isShown($0) }
     }
 
-    private static func isShown(_ scalar: Unicode.Scalar) -> Bool {
+    /// Whether it is neither a control character nor one that breaks lines or overrides the direction of the text. All others
+    /// are at most U+FFFF, so four hexadecimal digits can name them.
+    package static func isShown(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0..<0x20, 0x7F..<0xA0: false
         // Line and paragraph separators, and characters that override the direction of the text around them.

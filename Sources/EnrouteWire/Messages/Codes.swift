@@ -24,7 +24,7 @@ public enum ErrorCode: String, Error, Sendable, CaseIterable {
     case futurePosition = "future_position"
     /// The fix is implausible, or too inaccurate.
     case implausiblePosition = "implausible_position"
-    /// REST: it exists already, or it belongs to another rider.
+    /// REST: it exists already, it belongs to another rider, or it was revoked.
     case conflict
     /// REST: the current state is not the one that the request names.
     case preconditionFailed = "precondition_failed"

@@ -21,6 +21,8 @@ package struct TrackingLinks: Sendable {
     package static let defaultViewers = 5
     /// How long a viewer lease is valid after it was acquired or renewed.
     package static let leaseDuration = Duration.seconds(150)
+    /// The time within which a link that was listed is written, or never.
+    private static let writingTime = Duration.seconds(60)
 
     /// A link that was just created.
     package struct Issued: Sendable, Hashable {
@@ -63,7 +65,10 @@ package struct TrackingLinks: Sendable {
         return Secret.name(of: secret)
     }
 
-    /// Creates a link for a job, whether or not the job exists.
+    /// The job of a new link does not exist, or has another customer.
+    package struct NoSuchJob: Error {}
+
+    /// Creates a link for a job.
     ///
     /// - Parameters:
     ///   - customer: the job's customer. The link is void once the job has another.
@@ -71,29 +76,33 @@ package struct TrackingLinks: Sendable {
     ///   - lifetime: at most `maxLifetime`.
     ///   - actor: who creates it.
     /// - Returns: the link, and how many replicas confirmed it.
+    /// - Throws: (in the future) `NoSuchJob`, also if the job is erased meanwhile.
     package func issueDurably(
         for job: JobID, of customer: PersonID, viewers: Int = Self.defaultViewers,
         lifetime: Duration = Self.maxLifetime, by actor: PersonID
     ) -> EventLoopFuture<Durable<Issued>> {
         let secret = Secret.make()
         guard let id = Self.id(of: secret) else { preconditionFailure("a generated secret is not valid") }
-        // Listed first, so that an erasure of the job finds every link that works.
-        return self.list(id, of: job, lifetime: lifetime).flatMap {
+        // Listed first, so that an erasure of the job finds every link, also one that is written a moment later.
+        return self.list(id, of: job, customer, lifetime).flatMap {
             self.issue(id, secret, job, customer, viewers, lifetime, actor)
         }
     }
 
     /// Adds a link to the list of its job, which is in another slot than the link. If the job has too many, those that expire
     /// first are deleted.
-    private func list(_ id: String, of job: JobID, lifetime: Duration) -> EventLoopFuture<Void> {
-        let key = RedisCommand.Word.text(self.keyspace.links(of: job))
-        return self.writes.send(["TIME"]).flatMap { time in
-            let now = time.array?.first?.text?.unixSeconds.map { $0 * 1000 } ?? 0
-            let expires = now + lifetime.milliseconds
-            return self.writes.send(["ZADD", key, .integer(expires), .text(id)]).map { _ in
-                _ = self.writes.send(["PEXPIRE", key, .integer(Self.maxLifetime.milliseconds)])
-                _ = self.writes.send(["ZREMRANGEBYSCORE", key, "-inf", .integer(now)])
-                self.dropSurplus(of: job, except: id)
+    private func list(
+        _ id: String, of job: JobID, _ customer: PersonID, _ lifetime: Duration
+    ) -> EventLoopFuture<Void> {
+        self.writes.evaluate(
+            Scripts.listLink, keys: [self.keyspace.job(job), self.keyspace.links(of: job)],
+            arguments: [.text(id), .text(customer.text), .integer(lifetime.milliseconds)]
+        ).flatMapThrowing { answer in
+            let parts = answer.array ?? []
+            switch (parts.first?.integer, parts.last?.integer) {
+            case (1, let count?): if count > JobLedger.maxListedLinks { self.dropSurplus(of: job, except: id) }
+            case (0, _): throw NoSuchJob()
+            default: throw RedisError.unexpectedAnswer(command: Scripts.listLink.name)
             }
         }
     }
@@ -107,7 +116,7 @@ package struct TrackingLinks: Sendable {
         first.whenSuccess { answer in
             let entries = (answer.array ?? []).compactMap(\.text)
             for entry in entries.filter({ $0 != new }).prefix(max(0, entries.count - 1)) {
-                self.revoke(entry).whenSuccess { _ in _ = self.writes.send(["ZREM", key, .text(entry)]) }
+                self.drop(entry).whenSuccess { _ in _ = self.writes.send(["ZREM", key, .text(entry)]) }
             }
         }
     }
@@ -123,6 +132,8 @@ package struct TrackingLinks: Sendable {
                 .text(customer.text),
             ]
         ).flatMapThrowing { answer in
+            // It was dropped: the job is being erased, or has too many links.
+            if answer.value.array?.first?.integer == 0 { throw NoSuchJob() }
             guard let parts = answer.value.array, parts.first?.integer == 1, parts.count == 2,
                 let expiresAt = parts[1].timestamp
             else { throw RedisError.unexpectedAnswer(command: Scripts.issueLink.name) }
@@ -192,6 +203,15 @@ package struct TrackingLinks: Sendable {
         guard Secret.isValid(id) else { return self.writes.eventLoop.makeSucceededFuture(false) }
         return self.writes.send(["DEL", .text(self.keyspace.link(id)), .text(self.keyspace.viewers(ofLink: id))])
             .map { ($0.integer ?? 0) > 0 }
+    }
+
+    /// Deletes a link, also one that is listed and not written yet. Unlike `revoke`, it cannot be written afterwards.
+    ///
+    /// - Returns: how many keys were deleted.
+    func drop(_ id: String) -> EventLoopFuture<Int> {
+        self.writes.evaluate(
+            Scripts.dropLink, keys: self.keys(id), arguments: [.integer(Self.writingTime.milliseconds)]
+        ).map { Int(clamping: $0.array?.first?.integer ?? 0) }
     }
 
     private func keys(_ id: String) -> [String] { [self.keyspace.link(id), self.keyspace.viewers(ofLink: id)] }

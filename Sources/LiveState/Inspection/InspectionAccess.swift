@@ -95,7 +95,8 @@ package struct AccessProbe: Sendable, Hashable {
                 ["xlen", keyspace.control], ["xrange", keyspace.control, "-", "+"],
                 ["pexpire", keyspace.control, "1"], ["spublish", keyspace.control, ""],
                 ["ssubscribe", keyspace.control],
-                ["hmget", link, "f"], ["hset", link, "f", "v"], ["pexpireat", link, "1"], ["del", link, viewers],
+                ["hmget", link, "f"], ["hset", link, "f", "v"], ["pexpireat", link, "1"], ["pexpire", link, "1"],
+                ["del", link, viewers],
                 ["zadd", viewers, "1", "s"], ["zcard", viewers], ["zscore", viewers, "s"], ["zrem", viewers, "s"],
                 ["zrangebyscore", viewers, "1", "+inf"],
                 ["zremrangebyscore", viewers, "-inf", "1"], ["pexpireat", viewers, "1"],
@@ -108,7 +109,7 @@ package struct AccessProbe: Sendable, Hashable {
             let links = keyspace.links(of: Self.job)
             self.needed += [
                 ["zadd", links, "1", "l"], ["zrange", links, "0", "1"], ["zremrangebyscore", links, "-inf", "1"],
-                ["zrem", links, "l"], ["pexpire", links, "1"], ["del", links],
+                ["zrem", links, "l"], ["zcard", links], ["pexpire", links, "1"], ["del", links],
             ]
             for list in [keyspace.jobs(ofRider: Self.rider), keyspace.jobs(ofCustomer: Self.rider)] {
                 self.needed += [

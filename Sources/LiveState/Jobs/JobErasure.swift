@@ -41,6 +41,8 @@ extension JobLedger {
         case noSuchJob
         /// The job has changed since it was read.
         case overtaken
+        /// The job has tracking links; see `eraseLinks`.
+        case hasLinks
     }
 
     /// How long it is remembered that a record was erased: as long as Amazon SQS can retain the event that created it. The
@@ -64,7 +66,7 @@ extension JobLedger {
         }
     }
 
-    /// Erases the record, the log and the list of links of a job.
+    /// Erases the record, the log and the list of links of a job, if that is empty.
     ///
     /// - Parameter version: of the record as it was read; `nil` if that is malformed.
     package func erase(_ job: JobID, as version: ErasableJob.Version?) -> EventLoopFuture<Durable<Erasure>> {
@@ -84,6 +86,7 @@ extension JobLedger {
             case (1, let keys?): return Durable(value: .erased(keys: Int(clamping: keys)), replicas: answer.replicas)
             case (0, _): return Durable(value: .noSuchJob, replicas: nil)
             case (-1, _): return Durable(value: .overtaken, replicas: nil)
+            case (-2, _): return Durable(value: .hasLinks, replicas: nil)
             default: throw RedisError.unexpectedAnswer(command: Scripts.eraseJob.name)
             }
         }
@@ -108,7 +111,7 @@ extension JobLedger {
     /// Maximum number of links of a job; a new link deletes the one that expires first.
     package static let maxListedLinks = 1_000
 
-    /// Deletes the tracking links of a job.
+    /// Deletes the tracking links of a job. Another one may be created until the record is erased.
     ///
     /// - Returns: how many keys were deleted.
     package func eraseLinks(of job: JobID) -> EventLoopFuture<Int> {
@@ -119,11 +122,14 @@ extension JobLedger {
             let entries = answer.array ?? []
             let links = entries.compactMap(\.text).filter { Secret.isValid($0) }
             if links.count < entries.count || answer.array == nil { self.ledger.refuse(key, by: "ZRANGE") }
-            let deleted = links.map { link in
-                self.writes.send(["DEL", .text(self.keyspace.link(link)), .text(self.keyspace.viewers(ofLink: link))])
-                    .map { Int(clamping: $0.integer ?? 0) }
+            guard !links.isEmpty else { return self.eventLoop.makeSucceededFuture(0) }
+            let store = TrackingLinks(ledger: self.ledger, writes: self.writes, settings: self.settings)
+            let dropped = EventLoopFuture.whenAllSucceed(links.map { store.drop($0) }, on: self.eventLoop)
+            return dropped.flatMap { keys in
+                self.writes.send(RedisCommand(["ZREM", .text(key)] + links.map { .text($0) })).map { _ in
+                    keys.reduce(0, +)
+                }
             }
-            return EventLoopFuture.whenAllSucceed(deleted, on: self.eventLoop).map { $0.reduce(0, +) }
         }
     }
 }

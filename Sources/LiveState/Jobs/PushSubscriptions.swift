@@ -64,39 +64,49 @@ package struct PushSubscriptions: Sendable {
         self.keyspace = settings.keyspace
     }
 
+    /// The result of adding a browser.
+    package enum Addition: Sendable, Hashable {
+        case added
+        /// The job has as many browsers as it may.
+        case full
+        /// The job has changed since its record was read, or was erased.
+        case overtaken
+    }
+
     /// Stores a browser. Safe to repeat.
     ///
-    /// - Returns: whether there was room for it.
+    /// - Parameter fence: of the job's record, in which the caller saw that the customer has access.
     /// - Throws: (in the future) `RedisError`.
-    package func add(_ waiting: Waiting, to job: JobID) -> EventLoopFuture<Bool> {
+    package func add(_ waiting: Waiting, to job: JobID, asOf fence: Int64) -> EventLoopFuture<Addition> {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
         guard let text = try? encoder.encode(waiting) else { preconditionFailure("texts can be encoded") }
         return self.keep(
-            Array(text), endpoint: waiting.subscription.endpoint, isByLink: waiting.isByLink, of: job)
+            Array(text), endpoint: waiting.subscription.endpoint, isByLink: waiting.isByLink, of: job, fence)
     }
 
     /// Removes a browser. Safe to repeat. The caller checks access to the job.
     package func remove(endpoint: String, from job: JobID) -> EventLoopFuture<Void> {
-        self.keep([], endpoint: endpoint, isByLink: false, of: job).map { _ in }
+        self.keep([], endpoint: endpoint, isByLink: false, of: job, 0).map { _ in }
     }
 
     private func keep(
-        _ text: [UInt8], endpoint: String, isByLink: Bool, of job: JobID
-    ) -> EventLoopFuture<Bool> {
+        _ text: [UInt8], endpoint: String, isByLink: Bool, of job: JobID, _ fence: Int64
+    ) -> EventLoopFuture<Addition> {
         let id = SHA256.hash(data: Array(endpoint.utf8)).prefix(16).map { byte in
             String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
         }.joined()
         return self.live.evaluate(
-            Scripts.keepPush, keys: [self.keyspace.push(of: job)],
+            Scripts.keepPush, keys: [self.keyspace.push(of: job), self.keyspace.travel(of: job)],
             arguments: [
                 .text(id), .bytes(text), .integer(Self.lifetime.milliseconds), .integer(Self.most),
-                .integer(isByLink ? 1 : 0), .integer(Self.mostByLink),
+                .integer(isByLink ? 1 : 0), .integer(Self.mostByLink), .integer(fence),
             ]
         ).flatMapThrowing { answer in
             switch answer.array?.first?.integer {
-            case 1: true
-            case 0: false
+            case 1: .added
+            case 0: .full
+            case -1: .overtaken
             default: throw RedisError.unexpectedAnswer(command: Scripts.keepPush.name)
             }
         }

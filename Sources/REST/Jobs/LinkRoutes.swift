@@ -28,8 +28,11 @@ extension Routes {
         }
     }
 
+    /// How often a link is created while others change the job.
+    private static let maxLinkAttempts = 3
+
     private func createLink(
-        for job: JobID, _ requested: (viewers: Int, lifetime: Duration), _ grant: Grant
+        for job: JobID, _ requested: (viewers: Int, lifetime: Duration), _ grant: Grant, attempt: Int = 1
     ) async throws -> Response {
         guard let record = try await self.result(of: self.jobs.ledger.recover(job))?.record,
             grant.reaches(job, customer: record.customer, rider: record.rider)
@@ -40,10 +43,28 @@ extension Routes {
                     code: .illegalTransition, message: "The job has ended and can no longer be followed.",
                     status: record.status))
         }
-        let made = try await self.result(
-            of: self.links.issueDurably(
+        // Also by a service, whose own access to the job is not revoked.
+        guard !self.revocations.isRevoked(job) else {
+            throw Problem(
+                Refused(
+                    code: .conflict,
+                    message:
+                        "Access to the job was revoked, so a link to it would not work. Create a job with another ID."
+                ))
+        }
+        let made: Durable<TrackingLinks.Issued>
+        do {
+            made = try await self.links.issueDurably(
                 for: job, of: record.customer, viewers: requested.viewers, lifetime: requested.lifetime,
-                by: grant.person))
+                by: grant.person
+            ).get()
+        } catch is TrackingLinks.NoSuchJob {
+            // It was erased since it was read, or has another customer now.
+            guard attempt < Self.maxLinkAttempts else { throw Problem(Refused.changedConcurrently) }
+            return try await self.createLink(for: job, requested, grant, attempt: attempt + 1)
+        } catch {
+            throw Problem(Refused(error))
+        }
         let link = made.value
         return try Self.json(
             LinkDocument(

@@ -15,6 +15,9 @@ extension Routes {
         api.put("jobs/{job}/push", use: self.notifyBrowser)
     }
 
+    /// How often a browser is added while others change the job.
+    private static let maxPushAttempts = 3
+
     private struct PushBody: Decodable {
         var subscription: PushSubscriptions.Subscription
         /// Whether to notify this browser when the rider is near; `nil` means yes.
@@ -44,26 +47,38 @@ extension Routes {
         } catch {
             throw Self.unprocessable("subscription: \(error)")
         }
-        // Throws if the caller has no access to the job, before a removal, too.
-        let status = try await self.view(job, grant).record.status
-        let isOn = body.near ?? true
-        guard isOn else {
+        guard body.near ?? true else {
+            // Throws if the caller has no access to the job.
+            _ = try await self.view(job, grant)
             try await self.result(of: self.services.push.remove(endpoint: subscription.endpoint, from: job))
             return try Self.json(PushDocument(job: job.text, near: false))
         }
-        guard status.end == nil else {
+        try await self.add(.init(subscription, by: grant), to: job, grant)
+        return try Self.json(PushDocument(job: job.text, near: true))
+    }
+
+    /// Stores a browser, unless the job ends, is erased or gets another customer meanwhile.
+    private func add(
+        _ waiting: PushSubscriptions.Waiting, to job: JobID, _ grant: Grant, attempt: Int = 1
+    ) async throws {
+        let record = try await self.view(job, grant).record
+        guard record.status.end == nil else {
             throw Problem(
                 Refused(
-                    code: .illegalTransition, message: "The job is \(status.rawValue); no rider will come.",
-                    status: status))
+                    code: .illegalTransition, message: "The job is \(record.status.rawValue); no rider will come.",
+                    status: record.status))
         }
-        guard try await self.result(of: self.services.push.add(.init(subscription, by: grant), to: job)) else {
+        switch try await self.result(of: self.services.push.add(waiting, to: job, asOf: record.fence)) {
+        case .added: return
+        case .full:
             throw Problem(
                 Refused(
                     code: .limitExceeded,
                     message: "At most \(PushSubscriptions.most) browsers are notified of a job, and at most "
                         + "\(PushSubscriptions.mostByLink) of them for viewers of tracking links."))
+        case .overtaken where attempt < Self.maxPushAttempts:
+            try await self.add(waiting, to: job, grant, attempt: attempt + 1)
+        case .overtaken: throw Problem(Refused.changedConcurrently)
         }
-        return try Self.json(PushDocument(job: job.text, near: true))
     }
 }

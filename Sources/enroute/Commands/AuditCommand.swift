@@ -31,7 +31,7 @@ struct AuditCommand: AsyncParsableCommand {
     @Option(
         help: """
             access: who followed a job, read its position or its explanation, or watched a zone; audit: erasures, \
-            suggestions and automatic stops.
+            notes, corrections, suggestions and automatic stops.
             """)
     var stream = AuditEntry.Stream.access
 

@@ -1,6 +1,8 @@
 // The format of log lines: logfmt, which people can read and log collectors parse, or JSON, one object for each line. Times are
-// UTC with milliseconds. Values are quoted and control characters escaped, so a value cannot forge a log line.
+// UTC with milliseconds. Values are quoted. Control characters, line separators and characters that override the direction of
+// the text are escaped, so a value cannot forge a log line.
 
+import EnrouteWire
 import Foundation
 import Logging
 import Synchronization
@@ -55,18 +57,17 @@ enum LogLine {
     /// The text itself if it needs no quotes, else quoted and escaped.
     static func value(_ text: String) -> String {
         let isPlain =
-            !text.isEmpty
-            && text.utf8.allSatisfy { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "=") && !Self.isEscaped($0) }
+            !text.isEmpty && text.unicodeScalars.allSatisfy { $0 != " " && $0 != "=" && !Self.isEscaped($0) }
         return isPlain ? text : self.quoted(text)
     }
 
     /// The text as a JSON string, which is also how logfmt quotes.
     private static func quoted(_ text: String) -> String {
-        text.utf8.contains(where: Self.isEscaped) ? "\"\(Self.escaped(text))\"" : "\"\(text)\""
+        text.unicodeScalars.contains(where: Self.isEscaped) ? "\"\(Self.escaped(text))\"" : "\"\(text)\""
     }
 
-    private static func isEscaped(_ byte: UInt8) -> Bool {
-        byte < 32 || byte == 127 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    private static func isEscaped(_ scalar: Unicode.Scalar) -> Bool {
+        scalar == "\"" || scalar == "\\" || !ShownText.isShown(scalar)
     }
 
     private static func escaped(_ text: String) -> String {
@@ -78,9 +79,9 @@ enum LogLine {
             case "\n": escaped += "\\n"
             case "\r": escaped += "\\r"
             case "\t": escaped += "\\t"
-            case _ where scalar.value < 32 || scalar.value == 127:
-                escaped +=
-                    "\\u" + String(repeating: "0", count: scalar.value < 16 ? 3 : 2) + String(scalar.value, radix: 16)
+            case _ where Self.isEscaped(scalar):
+                let digits = String(scalar.value, radix: 16)
+                escaped += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
             default: escaped.unicodeScalars.append(scalar)
             }
         }

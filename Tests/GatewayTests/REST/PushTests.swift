@@ -36,6 +36,8 @@ import Webhooks
                 try await RunningGateway.run(isSecure: false) { settings in
                     ArrivalTimesTests.settings(&settings)
                     settings.push = push
+                    (settings.limits.requestsPerPersonPerSecond, settings.limits.requestsPerPersonBurst) =
+                        (1_000_000, 1_000_000)
                 } _: {
                     try await body($0, service)
                 }
@@ -213,6 +215,26 @@ import Webhooks
         }
     }
 
+    @Test func `a browser that is added while the job is erased is gone with it`() async throws {
+        try await Self.run { gateway, service in
+            for name in (0..<4).map({ "job-\($0)" }) {
+                let job = try await gateway.travellingJob(name)
+                let erasing = Task {
+                    try await gateway.rest("DELETE", "/api/v1/jobs/\(name)", by: "orders", .service).status
+                }
+                var last = 200
+                while last == 200 || last == 503 {
+                    last = try await gateway.rest(
+                        "PUT", "/api/v1/jobs/\(name)/push", by: "anna", .customer, Self.body(TestBrowser(), service)
+                    ).status
+                }
+                #expect(last == 404)
+                #expect(try await erasing.value == 204)
+                #expect(try await !Self.stored(gateway).exist(for: job).get())
+            }
+        }
+    }
+
     @Test func `only the job's customer is notified, of a job that has not ended, at a valid endpoint`() async throws {
         try await Self.run { gateway, service in
             let (job, browser) = (try await gateway.travellingJob(), TestBrowser())
@@ -222,6 +244,13 @@ import Webhooks
                 "PUT", "/api/v1/jobs/job-1/push", by: "anna", .customer,
                 #"{"subscription":{"endpoint":"http://x","keys":{"p256dh":"","auth":""}}}"#)
             #expect(bad.status == 422 && bad.text.contains("must start with https://"), "\(bad.text)")
+            // In JSON, each of them would be stored as two bytes.
+            let quotes = String(repeating: #"\""#, count: 980)
+            let quoted = try await gateway.rest(
+                "PUT", "/api/v1/jobs/job-1/push", by: "anna", .customer,
+                #"{"subscription":{"endpoint":"https://x.example/\#(quotes)","keys":{"p256dh":"\#(browser.p256dh)","#
+                    + #""auth":"\#(browser.auth)"}}}"#)
+            #expect(quoted.status == 422 && quoted.text.contains("quotation mark"), "\(quoted.text)")
             _ = try await gateway.ledger.publish(.workInProgress, of: job, by: PersonID("service")!, source: "event")
                 .get()
             _ = try await gateway.ledger.publish(.completed, of: job, by: PersonID("service")!, source: "event").get()
