@@ -67,6 +67,13 @@ def block(title: str, number: int = 0) -> str:
     return sections()[title].blocks()[number]
 
 
+def deploy(installation: Installation) -> str:
+    """Pastes the rolling deploy for all gateways, and returns its output."""
+    pairs = " ".join(f"gateway-{number}={gateway.management}" for number, gateway in enumerate(installation.site.gateways, 1))
+    # A minute for each gateway that does not start would be too long here.
+    return installation.run(block("Rolling deploy").replace("--retry 60", "--retry 5"), GATEWAYS=pairs)
+
+
 # Alerts
 
 
@@ -127,14 +134,44 @@ def test_settings_of_the_emergency_are_a_configuration(stage, tmp_path):
 def test_rolling_deploy_disconnects_each_client_at_most_once_at_a_time(stage):
     installation = Installation(stage)
     trip = Trip(stage, installation)
-    pairs = " ".join(f"gateway-{number}={gateway.management}" for number, gateway in enumerate(installation.site.gateways, 1))
-    installation.run(block("Rolling deploy"), GATEWAYS=pairs)
+    assert "is not ready" not in deploy(installation)
     for follower in trip.followers:
         with contextlib.suppress(Closed):
             follower.socket.hear(type="nothing: it waits for the close")
         assert follower.socket.close_code == 4000, "clients are asked to reconnect"
     with following(trip.visit) as again:
         assert again.socket.is_open
+
+
+def test_a_rolling_deploy_stops_at_the_first_gateway_that_does_not_start(stage):
+    """A misspelled setting: the other gateways still run."""
+    installation = Installation(stage, gateways=3)
+    installation.site.settings["LIMIT_SESION_AGE_SECONDS"] = 10
+    assert "stopped: gateway-1 is not ready" in deploy(installation)
+    first, *others = installation.site.gateways
+    assert not first.process.is_running
+    assert [gateway.manage("/readyz")[0] for gateway in others] == [200, 200]
+
+
+def test_a_certificate_with_another_key_is_not_installed(stage):
+    installation = Installation(stage, gateways=1, is_secure=True)
+    folder = installation.site.folder
+    subprocess.run(["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", folder / "other.pem"],
+                   check=True, capture_output=True)
+    printed = installation.run(
+        block("Certificate rotation"), CHAIN=str(folder / "certificate.pem"), KEY=str(folder / "other.pem"))
+    assert "nothing was installed" in printed
+    assert list((installation.folder / "etc").iterdir()) == []
+
+
+def test_a_gateway_is_not_removed_while_the_one_that_stays_is_not_ready(stage):
+    installation = Installation(stage)
+    leaves, stays = installation.site.gateways
+    stays.process.kill()
+    pasted = installation.paste(
+        block("Adding and removing a gateway"), NAME="gateway-1", GATEWAY=f"http://127.0.0.1:{stays.management}")
+    assert "Failed to connect" in pasted.output
+    assert leaves.process.is_running
 
 
 def test_certificate_rotation_disconnects_nobody(stage):
@@ -192,13 +229,12 @@ def test_token_key_rotation_refuses_no_valid_token(stage):
     installation = Installation(stage, TOKEN_PUBLIC_KEY_FILES=old)
     orders = OrderSystem(installation.site)
     visit = orders.visit()
-    pairs = " ".join(f"gateway-{number}={gateway.management}" for number, gateway in enumerate(installation.site.gateways, 1))
     installation.site.settings["TOKEN_PUBLIC_KEY_FILES"] = f"{old},{new}"
-    installation.run(block("Rolling deploy"), GATEWAYS=pairs)
+    assert "is not ready" not in deploy(installation)
     for name in ("old", "new"):
         orders.ask("GET", f"jobs/{visit.name}", bearer=token(name))
     installation.site.settings["TOKEN_PUBLIC_KEY_FILES"] = new
-    installation.run(block("Rolling deploy"), GATEWAYS=pairs)
+    assert "is not ready" not in deploy(installation)
     orders.ask("GET", f"jobs/{visit.name}", bearer=token("new"))
     with pytest.raises(Exception, match="401"):
         orders.ask("GET", f"jobs/{visit.name}", bearer=token("old"))
@@ -221,7 +257,8 @@ def test_restoring_the_ledger_brings_back_the_jobs_of_the_backup(stage):
     backup = stage.folder / "backup"
     backup.mkdir()
     before = trip.orders.visit("on_the_way")
-    installation.run(block("Restoring the ledger"), DATA=str(ledger.data), BACKUP=str(backup))
+    assert "All AOF files and manifest are valid" in installation.run(
+        block("Restoring the ledger"), DATA=str(ledger.data), BACKUP=str(backup))
     after = trip.orders.visit("on_the_way")
     ledger.process.kill()
     for file in (ledger.data / "appendonlydir").glob("*.aof"):
@@ -242,6 +279,29 @@ def test_restoring_the_ledger_brings_back_the_jobs_of_the_backup(stage):
     stage.monitoring.until(is_back, "the job of the backup")
     stage.monitoring.until(is_gone, "the loss of the job after the backup")
     trip.has_stayed()
+
+
+def test_without_a_backup_the_ledger_is_not_started_on_an_empty_folder(stage):
+    installation = Installation(stage, gateways=1)
+    ledger = installation.servers["ledger"]
+    commands = block("Restoring the ledger", 1).partition("# async_loading")[0]
+    pasted = installation.paste(commands, DATA=str(ledger.data), BACKUP=str(stage.folder / "none"), UNIT=ledger.name)
+    assert "cannot stat" in pasted.output and not ledger.process.is_running
+    assert (ledger.data / "appendonlydir.broken").exists()
+
+
+def test_the_wait_for_a_ledger_ends_when_it_has_loaded_every_key(stage):
+    installation = Installation(stage, gateways=1)
+    ledger, keys = installation.servers["ledger"], 5_000
+    ledger.says("EVAL", f"for key = 1, {keys} do redis.call('SET', 'job:' .. key, 'x') end", "0")
+    count = ledger.says("DBSIZE")
+    ledger.stop()
+    # Microseconds for each key: some seconds.
+    ledger.options = ["--key-load-delay", "500"]
+    ledger.launch()
+    ledger.process.wait_until(lambda: "\nloading:1" in ledger.says("INFO", "persistence"), "its loading")
+    wait = block("Restoring the ledger", 1).partition("# async_loading")[2].partition("\n")[2]
+    assert installation.run(wait).split() == ["loading:0", count]
 
 
 def test_a_gateway_is_added_and_removed_and_its_clients_are_asked_to_reconnect(stage):
@@ -274,20 +334,42 @@ def test_a_revoked_token_and_a_revoked_link_are_refused_and_their_sessions_close
     trip.has_stayed()
 
 
-@pytest.mark.long
-def test_redis_is_upgraded_without_losing_a_client_or_a_status(stage):
-    """A ledger with a replica and one Sentinel: the replica restarts, is promoted, and then the old master restarts."""
-    password = "p" * 32
-    master = Server(stage.folder, "ledger", password)
-    stage.callback(master.stop)
-    replica = Server(stage.folder, "ledger", password, name="replica")
-    stage.callback(replica.stop)
+def replicated(stage: Stage, password: str) -> tuple[Server, Server, list[str]]:
+    """A ledger and its replica, and the options with which each of them follows the other."""
+    master, replica = (Server(stage.folder, "ledger", password, name=name) for name in (None, "replica"))
+    for server in (master, replica):
+        stage.callback(server.stop)
     account = ["--masteruser", "replica", "--masterauth", password]
     replica.options = ["--replicaof", "127.0.0.1", str(master.port), *account]
     for name, value in (("masteruser", "replica"), ("masterauth", password)):
         master.says("CONFIG", "SET", name, value)
         replica.says("CONFIG", "SET", name, value)
     replica.says("REPLICAOF", "127.0.0.1", str(master.port))
+    return master, replica, account
+
+
+def planned_failover() -> str:
+    """The block of deploy/redis/README.md."""
+    return re.search(r"(?ms)^```sh\n(# Set MASTER.*?)^```", (ROOT / "deploy/redis/README.md").read_text())[1]
+
+
+def test_a_planned_failover_with_a_replica_that_lags_changes_nothing(stage):
+    master, replica, _ = replicated(stage, "p" * 32)
+    stage.monitoring.until(lambda: "master_link_status:up" in replica.says("INFO", "replication"), "the replica")
+    stage.monitoring.until(lambda: "state=online" in master.says("INFO", "replication"), "the master's replica")
+    installation = Installation(stage, gateways=1, redis={"ledger": master.url("enroute")})
+    replica.process.freeze()
+    master.says("SET", "job:1", "x")
+    printed = installation.run(planned_failover(), MASTER=master.cli("admin"), SENTINEL="echo asked:")
+    assert "a replica lags; nothing was changed" in printed and "asked:" not in printed
+    assert master.says("SET", "job:1", "y") == "OK", "writes are no longer paused"
+
+
+@pytest.mark.long
+def test_redis_is_upgraded_without_losing_a_client_or_a_status(stage):
+    """A ledger with a replica and one Sentinel: the replica restarts, is promoted, and then the old master restarts."""
+    password = "p" * 32
+    master, replica, account = replicated(stage, password)
     port = free_port()
     (config := stage.folder / "sentinel.conf").write_text(
         f"port {port}\nsentinel monitor enroute-ledger 127.0.0.1 {master.port} 1\n"
@@ -307,9 +389,7 @@ def test_redis_is_upgraded_without_losing_a_client_or_a_status(stage):
     upgrade = block("Redis upgrade")
     installation.run(upgrade, UNIT=replica.name, REPLICA=replica.cli("admin"))
     trip.has_stayed()
-    guide = (ROOT / "deploy/redis/README.md").read_text()
-    failover = re.search(r"(?ms)^```sh\n(# Set MASTER.*?)^```", guide)[1]
-    installation.run(failover, MASTER=master.cli("admin"), SENTINEL=" ".join(ask))
+    installation.run(planned_failover(), MASTER=master.cli("admin"), SENTINEL=" ".join(ask))
     stage.monitoring.until(lambda: "role:master" in replica.says("INFO", "replication"), "the promotion")
     stage.monitoring.until(lambda: "role:slave" in master.says("INFO", "replication"), "the old master's demotion")
     master.options = ["--replicaof", "127.0.0.1", str(replica.port), *account]
