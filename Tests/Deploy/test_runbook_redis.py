@@ -93,6 +93,41 @@ def test_the_wait_for_a_ledger_ends_when_it_has_loaded_every_key(stage):
     assert installation.run(wait).split() == ["loading:0", count]
 
 
+def test_the_access_lists_are_replaced_while_gateways_run_and_passwords_stay(stage):
+    """From lists without some permissions. The new ones are in the files of Redis, too."""
+    installation = Installation(stage)
+    missing = {"live": ("~job:{*}:push", "+hvals"), "ledger": ("+acl|dryrun",)}
+    rules = {role: permissions(server) for role, server in installation.servers.items()}
+    for role, server in installation.servers.items():
+        removed = [f"-{rule[1:]}" for rule in missing[role] if rule[0] == "+"]
+        keys = [rule for rule in rules[role]["enroute"] if rule[0] == "~" and rule not in missing[role]]
+        server.says("ACL", "SETUSER", "enroute", "resetkeys", *keys, *removed)
+        assert permissions(server)["enroute"] == rules[role]["enroute"] - set(missing[role])
+    assert "errors: 0" not in check(installation)
+    trip = Trip(stage, installation)
+    clients = {role: server.cli("admin") for role, server in installation.servers.items()}
+    printed = installation.run(
+        guide("# Set LISTS"), LISTS=str(ROOT / "deploy/redis"), LIVE=clients["live"], LEDGER=clients["ledger"])
+    assert printed.split() == ["OK"] * 12
+    assert "errors: 0" in check(installation)
+    trip.has_stayed()
+    for role, server in installation.servers.items():
+        assert permissions(server) == rules[role]
+        server.stop()
+        server.start()
+        assert permissions(server) == rules[role] and server.says("PING", user="operations") == "PONG"
+
+
+def check(installation: Installation) -> str:
+    return installation.paste('enroute check --config "$CONFIG"').output
+
+
+def permissions(server: Server) -> dict[str, set[str]]:
+    """The rules of each user, without passwords."""
+    users = (line.split()[1:] for line in server.says("ACL", "LIST").splitlines())
+    return {name: {rule for rule in rules if rule[0] != "#"} for name, *rules in users}
+
+
 def replicated(stage: Stage, password: str) -> tuple[Server, Server, list[str]]:
     """A ledger and its replica, and the options with which each of them follows the other."""
     master, replica = (Server(stage.folder, "ledger", password, name=name) for name in (None, "replica"))
@@ -107,9 +142,9 @@ def replicated(stage: Stage, password: str) -> tuple[Server, Server, list[str]]:
     return master, replica, account
 
 
-def planned_failover() -> str:
-    """The block of deploy/redis/README.md."""
-    return re.search(r"(?ms)^```sh\n(# Set MASTER.*?)^```", (ROOT / "deploy/redis/README.md").read_text())[1]
+def guide(start: str) -> str:
+    """The block of deploy/redis/README.md that starts with this text."""
+    return re.search(rf"(?ms)^```sh\n({start}.*?)^```", (ROOT / "deploy/redis/README.md").read_text())[1]
 
 
 def test_a_planned_failover_with_a_replica_that_lags_changes_nothing(stage):
@@ -119,7 +154,7 @@ def test_a_planned_failover_with_a_replica_that_lags_changes_nothing(stage):
     installation = Installation(stage, gateways=1, redis={"ledger": master.url("enroute")})
     replica.process.freeze()
     master.says("SET", "job:1", "x")
-    printed = installation.run(planned_failover(), MASTER=master.cli("admin"), SENTINEL="echo asked:")
+    printed = installation.run(guide("# Set MASTER"), MASTER=master.cli("admin"), SENTINEL="echo asked:")
     assert "a replica lags; nothing was changed" in printed and "asked:" not in printed
     assert master.says("SET", "job:1", "y") == "OK", "writes are no longer paused"
 
@@ -148,7 +183,7 @@ def test_redis_is_upgraded_without_losing_a_client_or_a_status(stage):
     upgrade = block("Redis upgrade")
     installation.run(upgrade, UNIT=replica.name, REPLICA=replica.cli("admin"))
     trip.has_stayed()
-    installation.run(planned_failover(), MASTER=master.cli("admin"), SENTINEL=" ".join(ask))
+    installation.run(guide("# Set MASTER"), MASTER=master.cli("admin"), SENTINEL=" ".join(ask))
     stage.monitoring.until(lambda: "role:master" in replica.says("INFO", "replication"), "the promotion")
     stage.monitoring.until(lambda: "role:slave" in master.says("INFO", "replication"), "the old master's demotion")
     master.options = ["--replicaof", "127.0.0.1", str(replica.port), *account]
