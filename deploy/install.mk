@@ -31,8 +31,9 @@ UNITS = enroute@.service enroute-redis@.service
 REDIS = live.conf ledger.conf sentinel.conf
 # What the guides tell an operator to copy, edit or import.
 SHARED = $(wildcard deploy/haproxy/*.cfg deploy/nginx/*.conf) deploy/prometheus/prometheus.yml deploy/prometheus/alertmanager.yml \
-    deploy/prometheus/enroute.rules.yml deploy/prometheus/enroute-recording.rules.yml deploy/grafana/enroute-dashboard.json
-# Nobody can sign in until an operator has set passwords in these copies.
+    deploy/prometheus/enroute.rules.yml deploy/prometheus/enroute-recording.rules.yml deploy/grafana/enroute-dashboard.json \
+    $(ACCESS:%=deploy/redis/%)
+# Nobody can sign in until an operator has set passwords in their copies in $(sysconfdir). Those in $(datadir) are for upgrades.
 ACCESS = live.acl ledger.acl
 DOCUMENTS = $(sort $(patsubst deploy/%,%,$(wildcard deploy/*.md deploy/*/*.md)))
 EXAMPLES = enroute.env.example systemd/credentials.conf
@@ -45,6 +46,9 @@ PLACES = sed -e 's|/usr/local/bin/|$(bindir)/|g' -e 's|/usr/local/share/doc/enro
 installed = $(PLACES) $(1) > '$(DESTDIR)$(2)' && chmod 644 '$(DESTDIR)$(2)'
 # $(call configured,from,to): the same, unless the file exists.
 configured = test -e '$(DESTDIR)$(2)' || { $(INSTALL_CONFIGURATION) /dev/null '$(DESTDIR)$(2)' && $(PLACES) $(1) > '$(DESTDIR)$(2)'; }
+
+# COMMAND $(call generated,to): a file with the output of a command.
+generated = > '$(DESTDIR)$(1)' && chmod 644 '$(DESTDIR)$(1)'
 
 .PHONY: install uninstall
 install:
@@ -63,10 +67,10 @@ install:
 	$(INSTALL_DATA) $(addprefix deploy/redis/,$(REDIS)) '$(DESTDIR)$(datadir)/enroute/redis/'
 	$(foreach file,$(SHARED),$(INSTALL_DATA) -D '$(file)' '$(DESTDIR)$(datadir)/enroute/$(file:deploy/%=%)' && ):
 	$(INSTALL_PROGRAM) deploy/haproxy/rolling-restart '$(DESTDIR)$(datadir)/enroute/haproxy/rolling-restart'
-	'$(ENROUTE)' --generate-completion-script bash | sed '1{/^#!/d}' > '$(DESTDIR)$(bashcompletiondir)/enroute'
-	'$(ENROUTE)' --generate-completion-script zsh > '$(DESTDIR)$(zshcompletiondir)/_enroute'
-	'$(ENROUTE)' --generate-completion-script fish > '$(DESTDIR)$(fishcompletiondir)/enroute.fish'
-	'$(ENROUTE)' --help | deploy/systemd/manual "$$('$(ENROUTE)' --version)" > '$(DESTDIR)$(mandir)/man1/enroute.1'
+	'$(ENROUTE)' --generate-completion-script bash | sed '1{/^#!/d}' $(call generated,$(bashcompletiondir)/enroute)
+	'$(ENROUTE)' --generate-completion-script zsh $(call generated,$(zshcompletiondir)/_enroute)
+	'$(ENROUTE)' --generate-completion-script fish $(call generated,$(fishcompletiondir)/enroute.fish)
+	'$(ENROUTE)' --help | deploy/systemd/manual "$$('$(ENROUTE)' --version)" $(call generated,$(mandir)/man1/enroute.1)
 	$(INSTALL_DATA) LICENSE '$(DESTDIR)$(docdir)/LICENSE'
 	$(foreach document,$(DOCUMENTS),$(INSTALL_DATA) -D 'deploy/$(document)' '$(DESTDIR)$(docdir)/$(document)' && ):
 	$(foreach example,$(EXAMPLES),$(call installed,'deploy/$(example)',$(docdir)/examples/$(notdir $(example))) && ):

@@ -48,6 +48,7 @@ import Testing
         ("deploy/redis/README.md", "# Set PASSWORD", "DeployedFilesTests"),
         ("deploy/redis/README.md", "# Set PREFIX", "DeployedFilesTests"),
         ("deploy/redis/README.md", "# Set MASTER", "PlannedFailoverTests"),
+        ("deploy/redis/README.md", "# Set LISTS", "Tests/Deploy/test_runbook_redis.py"),
         ("deploy/haproxy/README.md", "haproxy -c", "Tests/Deploy/test_haproxy.py"),
         ("deploy/haproxy/README.md", "echo 'set server", "Tests/Deploy/test_rolling_restart.py"),
         ("deploy/haproxy/README.md", "./rolling-restart --dry-run", "Tests/Deploy/test_rolling_restart.py"),

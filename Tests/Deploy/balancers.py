@@ -136,8 +136,11 @@ class HAProxy:
 class Nginx:
     """deploy/nginx/layer4.conf or layer7.conf. Only what is marked EDIT differs from the shipped file, and gateways.conf."""
 
-    def __init__(self, start: Callable, site: Site, layer: int, folder: Path, has_prefix: bool = False):
-        """`has_prefix`: the gateways are below PREFIX."""
+    def __init__(
+        self, start: Callable, site: Site, layer: int, folder: Path, has_prefix: bool = False,
+        changes: dict[str, str] | None = None,
+    ):
+        """`has_prefix`: the gateways are below PREFIX. `changes`: lines of the file that are replaced."""
         folder.mkdir(exist_ok=True)
         self.site, self.folder = site, folder
         port, self.metrics = free_ports(2)
@@ -154,6 +157,7 @@ class Nginx:
             shipped, mark, _ = line.partition("  # EDIT")
             if mark:
                 lines[index] = shipped.replace(shipped.strip(), edits[shipped.strip()])
+        lines = changed(lines, changes or {})
         if has_prefix:
             lines = changed(lines, NGINX_BELOW_PREFIX)
             site.prefix = PREFIX

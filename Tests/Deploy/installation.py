@@ -10,12 +10,13 @@ import secrets
 import subprocess
 import urllib.parse
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 from faults import Stage
 from monitoring import Monitoring, free_port
-from processes import Process
+from processes import DidNotStart, Process
 from stage import ROOT, Gateway, Site, enroute
 
 SECONDS = 120   # for one block, a limit for slow machines
@@ -40,10 +41,14 @@ class Server:
         self.start()
 
     def start(self) -> None:
+        self.launch()
+        self.process.wait_until(lambda: self.says("PING", user="operations") == "PONG", "its answer to PING")
+
+    def launch(self) -> None:
+        """Starts the process, and does not wait until it has loaded its data."""
         self.process = Process(self.name, [
             "redis-server", str(self._config), "--port", str(self.port), "--aclfile",
             str(self._list), "--dir", str(self.data), *self.options], self.data.parent / f"{self.data.name}.log")
-        self.process.wait_until(lambda: self.says("PING", user="operations") == "PONG", "its answer to PING")
 
     def stop(self) -> None:
         self.process.end()
@@ -118,12 +123,22 @@ class Installation:
                 unit.process.child.send_signal(1)
             if verb in ("stop", "restart"):
                 unit.process.end()
-            if verb in ("start", "restart"):
-                unit.start()
+            try:
+                if verb in ("start", "restart"):
+                    unit.start()
+            except DidNotStart:
+                return 500, f"Job for {pattern} failed.\n"
         return 200, ""
 
     def run(self, block: str, **variables: str) -> str:
-        """Runs a shell block as in the runbook, with its variables; fails unless it ends with 0. Returns its output."""
+        """Pastes a block, and fails if one of its commands failed. Returns its output."""
+        pasted = self.paste(block, **variables)
+        assert pasted.failed == [], f"{pasted.failed} failed in\n{block}\n{pasted.output}"
+        return pasted.output
+
+    def paste(self, block: str, **variables: str) -> "Pasted":
+        """Runs a shell block with the runbook's variables as an operator does, who pastes it into a shell: after a command
+        that failed the next one runs, and `exit` closes the shell. Unset variables close it too: they are mistakes here."""
         # Test machines have no group `enroute`, and /etc is not ours.
         text = block.replace("-o root -g enroute ", "").replace("/etc/enroute", str(self.folder / "etc"))
         (self.folder / "etc").mkdir(exist_ok=True)
@@ -132,11 +147,23 @@ class Installation:
             "PROMETHEUS": f"http://127.0.0.1:{self.stage.monitoring.port}",
         } | {role.upper(): server.cli("operations") for role, server in self.servers.items()} | variables
         environment = {name: value for name, value in os.environ.items() if not name.startswith("ENROUTE_")}
+        (failures := self.folder / "failures").unlink(missing_ok=True)
+        # The trap sees what `set -e` would stop at.
+        script = f"trap 'failed+=(\"$BASH_COMMAND\")' ERR\n{text}\nprintf '%s\\n' \"${{failed[@]}}\" > '{failures}'"
         done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", text], capture_output=True, text=True, timeout=SECONDS, cwd=self.folder,
+            ["bash", "-u", "-o", "pipefail", "-c", f"failed=()\n{script}"], text=True, timeout=SECONDS, cwd=self.folder,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             env=environment | given | {"PATH": f"{self.folder}/bin:{os.environ['PATH']}"})
-        assert done.returncode == 0, f"exit {done.returncode} of\n{text}\n{done.stdout}\n{done.stderr}"
-        return done.stdout
+        assert failures.exists(), f"the shell was closed by\n{text}\n{done.stdout}"
+        return Pasted(done.stdout, [line for line in failures.read_text().splitlines() if line])
+
+
+@dataclass(frozen=True)
+class Pasted:
+    """What a shell printed for a block, and the commands that failed in it."""
+
+    output: str
+    failed: list[str]
 
 
 @contextlib.contextmanager

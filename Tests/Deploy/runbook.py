@@ -1,9 +1,15 @@
-"""deploy/RUNBOOK.md, by sections."""
+"""deploy/RUNBOOK.md, by sections, and what its procedures are carried out on."""
 
 import re
 from dataclasses import dataclass
 
+from faults import Stage
+from followers import following
+from installation import Installation
+from order_system import HOME, OrderSystem
+from riders import Rider
 from stage import ROOT
+from trips import to_the_door
 
 FILE = ROOT / "deploy/RUNBOOK.md"
 
@@ -28,3 +34,36 @@ def sections() -> dict[str, Section]:
             part = title
         found[title] = Section(title, part, text)
     return found
+
+
+def block(title: str, number: int = 0) -> str:
+    return sections()[title].blocks()[number]
+
+
+class Trip:
+    """A rider on the way and a follower on every gateway, whose connections are watched."""
+
+    def __init__(self, stage: Stage, installation: Installation):
+        site = installation.site
+        self.orders = OrderSystem(site)
+        self.visit = self.orders.visit("on_the_way")
+        self.rider = Rider(self.orders, self.visit).travel()
+        stage.callback(self.rider.close)
+        self.followers = []
+        for gateway in site.gateways:
+            site.front = gateway.port
+            self.followers.append(stage.enter_context(following(self.visit)))
+        site.front = None
+        self.rider.drive(to_the_door(HOME, meters_away=20_000, speed=5), every=0.3)
+        self.moves()
+
+    def moves(self) -> None:
+        """Waits until each follower receives one more location."""
+        for follower in self.followers:
+            follower.socket.hear(after=len(follower.socket.heard), type="location")
+
+    def has_stayed(self) -> None:
+        """Nobody was disconnected, and locations arrive."""
+        self.moves()
+        assert self.rider.socket.is_open
+        assert all(follower.socket.is_open for follower in self.followers)

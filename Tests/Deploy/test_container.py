@@ -102,6 +102,22 @@ def test_no_password_or_key_is_in_an_environment(file):
     assert all(entry["file"].startswith("./site/") for entry in file["secrets"].values())
 
 
+def test_a_private_token_key_that_was_removed_does_not_come_back(tmp_path):
+    """It would not match the public key, and nobody could see why its tokens are refused."""
+    def prepare() -> str:
+        return subprocess.run([FOLDER / "prepare", "--folder", tmp_path], capture_output=True, text=True, check=True).stdout
+
+    prepare()
+    (tmp_path / "token-private.pem").unlink()
+    (tmp_path / "haproxy.pem").unlink()
+    assert "haproxy.pem" in prepare()
+    assert not (tmp_path / "token-private.pem").exists()
+    (tmp_path / "token-public.pem").unlink()
+    assert "token-private.pem" in prepare()
+    public = subprocess.run(["openssl", "pkey", "-in", tmp_path / "token-private.pem", "-pubout"], capture_output=True, text=True)
+    assert public.stdout == (tmp_path / "token-public.pem").read_text()
+
+
 def test_gateways_have_time_to_drain(file, defaults):
     for name, made in gateways(file).items():
         settings = defaults | made["environment"]

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import time
 
@@ -181,6 +182,34 @@ def test_the_queries_of_the_prometheus_adapter_have_a_value_for_each_gateway(sit
             return {entry["metric"]["instance"] for entry in result} == {"gateway-1:9464", "gateway-2:9464"}
 
         site.services["prometheus"].running.process.wait_until(instances, f"a value of {query}")
+
+
+def test_a_new_certificate_is_read_without_disconnecting_anybody(site, client, folder):
+    """The commands of the guide. HAProxy's user reads the file by its group, which the guide's `cat` keeps."""
+    commands = re.search(r"  ```text\n  (cat new-chain.*?)\n  docker compose kill --signal USR2 haproxy\n",
+                         (folder / "README.md").read_text(), re.DOTALL)[1]
+    stream = (f"token=$(enroute token orders --role service --key /site/token-private.pem); (curl -sSN --cacert /site/tls-chain.pem "
+              f"-H \"Authorization: Bearer $token\" {CLIENT}/api/v1/jobs/visit-1/events > /tmp/stream; touch /tmp/closed) &")
+    client.execute(["bash", "-c", f"exec > /dev/null 2>&1; {stream}"])
+    client.wait_until_succeeds(["grep", "-q", "on_the_way", "/tmp/stream"])
+    old = folder / "site/haproxy.pem"
+    before = (old.read_text(), (folder / "site/tls-chain.pem").read_text())
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "9",
+                    "-subj", "/CN=renewed", "-keyout", folder / "new-key.pem", "-out", folder / "new-chain.pem"],
+                   check=True, capture_output=True)
+    haproxy = site.services["haproxy"].running
+    shows = ["bash", "-c", f"openssl s_client -connect {NAME}:8443 < /dev/null 2> /dev/null | openssl x509 -noout -subject "
+             "| grep -q renewed"]
+    try:
+        subprocess.run(["bash", "-euc", f"umask 077; {commands}"], cwd=folder, check=True)
+        os.kill(haproxy.pid, signal.SIGUSR2)
+        client.wait_until_succeeds(shows)
+        assert client.execute(["test", "-e", "/tmp/closed"]).returncode == 1, "the stream was closed"
+    finally:
+        old.write_text(before[0])
+        os.kill(haproxy.pid, signal.SIGUSR2)
+        client.wait_until_succeeds(["bash", "-c", f"! {shows[2]}"])
+        client.execute(["pkill", "curl"])
 
 
 def test_a_gateway_stops_within_its_grace_period_and_no_request_fails_meanwhile(site, client):

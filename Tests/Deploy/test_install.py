@@ -19,7 +19,8 @@ CONFIGURATION = {
 PROGRAM = {
     "bin/enroute", "lib/systemd/system/enroute@.service", "lib/systemd/system/enroute-redis@.service",
     "lib/sysusers.d/enroute.conf", "lib/tmpfiles.d/enroute.conf", "share/enroute/redis/live.conf",
-    "share/enroute/redis/ledger.conf", "share/enroute/redis/sentinel.conf", "share/man/man1/enroute.1",
+    "share/enroute/redis/ledger.conf", "share/enroute/redis/sentinel.conf", "share/enroute/redis/live.acl",
+    "share/enroute/redis/ledger.acl", "share/man/man1/enroute.1",
     "share/bash-completion/completions/enroute", "share/zsh/site-functions/_enroute",
     "share/fish/vendor_completions.d/enroute.fish", "share/doc/enroute/LICENSE",
     "share/doc/enroute/examples/enroute.env.example", "share/doc/enroute/examples/credentials.conf",
@@ -60,6 +61,18 @@ def test_units_and_configurations_name_the_installed_places(tmp_path):
         # Written by an operator, or by Redis.
         if "*" not in place and not place.endswith(("/live.env", "/g1.env", "/")):
             assert (tmp_path / place[1:]).exists(), place
+
+
+def test_everybody_may_read_the_program_and_its_files_whatever_the_umask_of_root_is(tmp_path):
+    before = os.umask(0o077)
+    try:
+        make_install(tmp_path)
+    finally:
+        os.umask(before)
+    installed = list((tmp_path / "usr").rglob("*"))
+    modes = {str(path): path.stat().st_mode & 0o777 for path in installed if path.is_file()}
+    assert {path: mode for path, mode in modes.items() if mode not in (0o644, 0o755)} == {}
+    assert {str(path) for path in installed if path.is_dir() and path.stat().st_mode & 0o755 != 0o755} == set()
 
 
 def test_a_configuration_that_exists_is_not_overwritten(tmp_path):

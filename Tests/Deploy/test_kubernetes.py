@@ -219,6 +219,23 @@ def test_the_adapter_provides_the_metrics_of_the_autoscaler(overlays):
     assert {metric["pods"]["metric"]["name"] for metric in autoscaler["spec"]["metrics"]} == provided
 
 
+def test_the_load_balancer_names_clients_connects_from_its_own_address_and_lets_gateways_drain(overlays):
+    """The names of AWS. With the client's address as the source, gateways would refuse the header as untrusted."""
+    annotations = manifests.named(overlays["production"], "Service", "enroute")["metadata"]["annotations"]
+    attributes = dict(pair.split("=") for pair in annotations[
+        "service.beta.kubernetes.io/aws-load-balancer-target-group-attributes"].split(","))
+    draining = attributes.pop("target_health_state.unhealthy.draining_interval_seconds")
+    assert int(draining) > gateway(overlays["production"])["terminationGracePeriodSeconds"]
+    assert attributes == {
+        "proxy_protocol_v2.enabled": "true", "preserve_client_ip.enabled": "false",
+        "target_health_state.unhealthy.connection_termination.enabled": "false"}
+
+
+def test_commands_for_production_name_the_namespace():
+    commands = re.findall(r"kubectl (?!apply|create namespace|kustomize)[^\n`]+", (FOLDER / "README.md").read_text())
+    assert commands and all(command.startswith("kubectl --namespace ") for command in commands), commands
+
+
 def test_prometheus_finds_the_gateways_under_a_job_that_the_rules_select(overlays):
     """The structure of the ServiceMonitor, since the operator's schema is not part of this repository: see README.md."""
     monitor, = of_kind(overlays["production"], "ServiceMonitor")

@@ -1,6 +1,7 @@
 """deploy/nginx/layer4.conf and layer7.conf in front of three gateways: what follows from the fact that open-source nginx checks
 no health, and finds out from a refused connection. test_balancers.py has what HAProxy does, too."""
 
+import http.client
 import re
 import signal
 import socket
@@ -9,7 +10,7 @@ import ssl
 import pytest
 
 import bounds
-from balancers import NGINX, UNVERIFIED, Nginx, get
+from balancers import NGINX, UNVERIFIED, Nginx, get, settings_of
 from callers import call, connect, still_answers
 from order_system import OrderSystem
 from stage import Gateway
@@ -79,6 +80,29 @@ def test_large_and_slow_heads_and_many_connections_are_refused_at_layer_7(behind
     WebSocket(site.url, token, source="127.0.0.3").hear(type="welcome")
     for client in held:
         client.cut()
+
+
+def test_ipv6_clients_are_counted_by_their_network_and_others_by_their_address(make_site, start):
+    """Like HAProxy and the gateways. A header names the client here, because a test has one IPv6 address only."""
+    site = make_site(**(settings_of(7) | {"gateways": 1}))
+    Nginx(start, site, 7, site.folder / "balancer", changes={
+        "        limit_conn addresses 200;":
+            "        limit_conn addresses 2; set_real_ip_from 127.0.0.1; real_ip_header X-Client;"})
+    orders = OrderSystem(site)
+    path, token = f"/api/v1/jobs/{orders.visit().name}/events", orders.token("service", "orders")
+    held = []
+
+    def statuses(*clients: str) -> list[int]:
+        """Of an event stream for each client, which stays open."""
+        for client in clients:
+            connection = http.client.HTTPSConnection("127.0.0.1", site.port, timeout=bounds.ANSWER_SECONDS, context=UNVERIFIED)
+            connection.request("GET", path, headers={"X-Client": client, "Authorization": f"Bearer {token}"})
+            held.append(connection.getresponse())
+        return [answer.status for answer in held[-len(clients):]]
+
+    assert statuses("2001:db8:0:1::1", "2001:db8:0:1::2", "2001:db8:0:1:a:b:c:d") == [200, 200, 429]
+    assert statuses("2001:db8:0:2::1") == [200]
+    assert statuses("192.0.2.1", "192.0.2.2", "::ffff:192.0.2.3", "192.0.2.1", "192.0.2.1") == [200, 200, 200, 200, 429]
 
 
 @LAYERS

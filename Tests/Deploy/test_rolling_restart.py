@@ -1,10 +1,14 @@
 """deploy/haproxy/rolling-restart behind the shipped files of HAProxy: what clients notice when all gateways are replaced, and
 what the script does when something is wrong."""
 
+import fcntl
 import http.server
+import os
+import pty
 import re
 import signal
 import subprocess
+import termios
 import threading
 
 import pytest
@@ -112,7 +116,7 @@ def test_a_gateway_that_does_not_start_stops_nothing(restartable):
     services.broken = {"start/g2b"}
     done = subprocess.run(services.arguments(haproxy), text=True, capture_output=True)
     assert done.returncode == 1 and "g2b was not started" in done.stderr
-    assert services.calls == ["start/g2b"]
+    assert services.calls == ["start/g2b", "stop/g2b"]
     assert haproxy.states() == {"g1a": "UP", "g1b": "UP", "g2a": "UP", "g2b": "DOWN"}
 
 
@@ -123,9 +127,47 @@ def test_when_the_second_gateway_does_not_start_the_others_get_clients_again(res
     services.broken = {"start/g1a"}
     done = subprocess.run(services.arguments(haproxy, other), text=True, capture_output=True)
     assert done.returncode == 1 and "g1a was not started" in done.stderr
-    assert services.calls == ["start/g2b", "stop/g1a", "start/g1a"]
+    assert services.calls == ["start/g2b", "stop/g1a", "start/g1a", "stop/g1a"]
     for balancer in (haproxy, other):
         assert balancer.states() == {"g1a": "DOWN", "g1b": "UP", "g2a": "UP", "g2b": "UP"}
+
+
+def test_a_gateway_that_is_not_ready_in_time_is_stopped_and_gets_no_clients_later(restartable):
+    """It waits for a Redis that does not answer. An error of `--stop` is only reported."""
+    site, haproxy, services = restartable(7, **SHORT)
+    site.gateways[3].start = lambda: None
+    services.broken = {"stop/g2b"}
+    done = subprocess.run([*services.arguments(haproxy), "--wait", "2"], text=True, capture_output=True)
+    assert done.returncode == 1 and "g2b is not ready after 2 s" in done.stderr and "g2b was not stopped" in done.stderr
+    assert services.calls == ["start/g2b", "stop/g2b"]
+    assert haproxy.states() == {"g1a": "UP", "g1b": "UP", "g2a": "UP", "g2b": "DOWN"}
+
+
+def test_when_the_terminal_is_lost_every_old_gateway_gets_clients_again(restartable):
+    """A closed SSH connection while a gateway stops: SIGHUP, and no message can be written any longer."""
+    site, haproxy, services = restartable(7, DRAIN_ACCEPT_SECONDS=4, DRAIN_SECONDS=3)
+    terminal, other_end = pty.openpty()
+    script = subprocess.Popen(
+        services.arguments(haproxy), stdin=other_end, stdout=other_end, stderr=other_end, start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+    os.close(other_end)
+    until(lambda: services.calls[-1:] == ["stop/g1a"], "the stop of the first gateway")
+    assert haproxy.states()["g2a"] == "DRAIN"
+    os.close(terminal)
+    assert script.wait(60) == 130
+    until(lambda: haproxy.states() == {"g1a": "DOWN", "g1b": "UP", "g2a": "UP", "g2b": "UP"}, "the old gateways")
+    assert services.calls == ["start/g2b", "stop/g1a"]
+
+
+def test_the_address_of_an_ipv6_machine_has_no_brackets(make_site, start):
+    """`ssh "[::1]"` would look for a host of this name."""
+    site = make_site(**(settings_of(7) | {"gateways": 2, "LISTEN_HOST": "::", "MANAGEMENT_HOST": "::",
+                                          "LISTEN_TRUSTED_PROXIES": "::1"}))
+    site.gateways[1].process.kill()
+    haproxy = HAProxy(start, site, 7, site.folder / "balancer", hosts={"g1a": "[::1]", "g1b": "[::1]"})
+    done = subprocess.run(
+        [*Services(haproxy.slots).arguments(haproxy), "--start", 'echo "machine $2"; false'], text=True, capture_output=True)
+    assert "machine ::1\n" in done.stdout
 
 
 def test_without_a_free_slot_or_with_a_server_in_drain_the_script_changes_nothing(restartable):
