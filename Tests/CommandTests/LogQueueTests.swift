@@ -99,7 +99,8 @@ import Testing
             let queue = LogQueue(descriptor: descriptor)
             for number in 0..<5000 { queue.append(Self.line(number)) }
             queue.flush()
-            #expect(try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").count == 5000)
+            let text = try String(contentsOfFile: path, encoding: .utf8)
+            #expect(text.split(separator: "\n").count == 5000)
         }
     }
 }
