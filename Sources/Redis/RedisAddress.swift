@@ -12,7 +12,10 @@ package struct RedisAddress: Hashable, Sendable {
             self.port = port
         }
 
-        package var description: String { "\(self.host):\(self.port)" }
+        /// As in a URL: an IPv6 address is in brackets.
+        package var description: String {
+            self.host.contains(":") ? "[\(self.host)]:\(self.port)" : "\(self.host):\(self.port)"
+        }
     }
 
     package enum Endpoint: Hashable, Sendable {
@@ -60,7 +63,7 @@ extension RedisAddress: CustomStringConvertible, CustomReflectable {
     /// Without credentials.
     package var description: String {
         switch self.endpoint {
-        case .tcp(let host, let port): "\(host):\(port)"
+        case .tcp(let host, let port): "\(Node(host: host, port: port))"
         case .unix(let path): "unix:\(path)"
         case .sentinels(let nodes, let master):
             "\(master) of the Sentinels \(nodes.map(\.description).joined(separator: ","))"

@@ -80,6 +80,11 @@ extension RedisError {
 }
 
 extension RedisError: CustomStringConvertible {
+    /// Some of Redis' messages end with a full stop, others do not.
+    private static func clause(_ message: String) -> Substring {
+        message.hasSuffix(".") ? message.dropLast() : message[...]
+    }
+
     package var description: String {
         switch self {
         case .unreachable(let address, let reason):
@@ -88,9 +93,9 @@ extension RedisError: CustomStringConvertible {
             "Redis at \(address) has reached its maximum number of clients. Raise maxclients there, or disconnect clients "
                 + "that nobody needs."
         case .authenticationRefused(let address, let reason):
-            "Redis at \(address) refused the credentials: \(reason). Check the user and password in the URL."
+            "Redis at \(address) refused the credentials: \(Self.clause(reason)). Check the user and password in the URL."
         case .sentinelAuthenticationRefused(let address, let reason):
-            "The Sentinel at \(address) refused the credentials: \(reason). Check sentinel_user and sentinel_password in "
+            "The Sentinel at \(address) refused the credentials: \(Self.clause(reason)). Check sentinel_user and sentinel_password in "
                 + "the URL; Sentinels do not use the user and password of Redis."
         case .invalidTLS(let files, let reason):
             "TLS to Redis cannot be set up with \(files.isEmpty ? "the system's CAs" : files.joined(separator: ", ")): "
@@ -101,7 +106,7 @@ extension RedisError: CustomStringConvertible {
             "Redis at \(address) is a \(role), not a master. Use the address of the master, or let Sentinels find it "
                 + "(redis+sentinel://host:port,host:port/master)."
         case .databaseRefused(let address, let database, let reason):
-            "Redis at \(address) refused database \(database): \(reason). Check the number after the last slash in the URL."
+            "Redis at \(address) refused database \(database): \(Self.clause(reason)). Check the number after the last slash in the URL."
         case .disconnected: "Redis is not connected."
         case .overloaded: "Too many commands are waiting for Redis."
         case .connectionLost: "The connection to Redis ended before the reply arrived."

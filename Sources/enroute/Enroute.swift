@@ -41,6 +41,7 @@ struct Enroute: AsyncParsableCommand {
         ])
 
     static func main() async {
+        Output.reserveClosedDescriptors()
         do {
             var command = try self.parseAsRoot()
             if var asynchronous = command as? any AsyncParsableCommand {

@@ -167,6 +167,14 @@ import Testing
         #expect(missing.error.contains("The configuration file /nowhere.env cannot be read"))
     }
 
+    @Test(arguments: [["--config", "/tmp"], []])
+    func `a folder in the place of a file is reported as a folder`(arguments: [String]) async throws {
+        let settings = arguments.isEmpty ? ["ENROUTE_TOKEN_SECRET_FILE": "/tmp"] : [:]
+        let outcome = try await CommandTests.run(["config"] + arguments, environment: settings)
+        #expect(outcome.code == 78 && outcome.error.contains("it is a folder. Name the file in it."), "\(outcome)")
+        #expect(!outcome.error.contains("NSCocoaErrorDomain"), "\(outcome)")
+    }
+
     @Test func `a name that the file sets twice is a warning, and the last line applies`() async throws {
         let again = Self.lines + ["ENROUTE_LISTEN_PORT=9001", "ENROUTE_LISTEN_PORT=9002"]
         let (outcome, path) = try await Self.run([], again)

@@ -124,4 +124,13 @@ import Testing
         #expect(try RedisAddress(url: "redis://u:p@h:7000/3").description == "h:7000")
         #expect(try RedisAddress(url: "unix:/run/redis.sock").description == "unix:/run/redis.sock")
     }
+
+    @Test(arguments: [
+        ("redis://u:p@[::1]:6390", "[::1]:6390"),
+        ("redis+cluster://[fd00::1]:7000,h:1", "the cluster of [fd00::1]:7000,h:1"),
+        ("redis+sentinel://[::1]/mine", "mine of the Sentinels [::1]:26379"),
+    ])
+    func `a description has an IPv6 address in brackets`(url: String, description: String) throws {
+        #expect(try RedisAddress(url: url).description == description)
+    }
 }

@@ -33,6 +33,7 @@ import Testing
                 }
                 #expect(reason.hasPrefix(word))
                 #expect(error?.description.contains("Check the user and password in the URL.") == true)
+                #expect(error?.description.contains("..") == false)
                 #expect(error?.description.contains("wrong-secret") == false)
                 #expect(error?.isOutage == false)
             }

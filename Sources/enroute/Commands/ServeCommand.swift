@@ -78,10 +78,13 @@ struct ServeCommand: AsyncParsableCommand {
             let check = StartCheck(try configuration.inspection(group: group), logger: logger)
             raiseDescriptorLimit()
             let onListening: @Sendable (GatewayServer.Ports) async -> Void = { ports in
-                say(
+                let line =
                     "enroute: listening on \(settings.host) port \(ports.gateway)"
-                        + (settings.credentials == nil ? ", without TLS" : "")
-                        + (ports.management.map { "; probes and metrics on port \($0)" } ?? ""))
+                    + (settings.credentials == nil ? ", without TLS" : "")
+                    + (ports.management.map { "; probes and metrics on port \($0)" } ?? "")
+                Output.announce(line + "\n") { reason in
+                    logger.warning("cannot write to standard output", metadata: [LogKey.reason: "\(reason)"])
+                }
                 reporter.started(port: ports.gateway)
             }
             let gateway = GatewayServer(

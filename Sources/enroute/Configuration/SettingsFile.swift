@@ -119,7 +119,7 @@ extension SettingsFile {
             bytes = try handle.read(upToCount: Self.maxBytes + 1) ?? Data()
         } catch {
             throw ConfigurationError(
-                description: "The configuration file \(path) cannot be read: \(error.localizedDescription)")
+                description: "The configuration file \(path) cannot be read: \(ReadFault.reason(path, error))")
         }
         guard bytes.count <= Self.maxBytes else {
             throw ConfigurationError(

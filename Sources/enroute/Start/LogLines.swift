@@ -5,7 +5,6 @@
 import EnrouteWire
 import Foundation
 import Logging
-import Synchronization
 
 /// The encoding of log lines.
 enum LogFormat: String, CaseIterable {
@@ -89,16 +88,13 @@ enum LogLine {
     }
 }
 
-/// Writes log lines to standard error.
+/// Formats log lines, and queues them for standard error.
 struct LogLineHandler: LogHandler {
     let format: LogFormat
     var logLevel = Logger.Level.info
     var metadata = Logger.Metadata()
 
     init(format: LogFormat = .logfmt) { self.format = format }
-
-    /// Held while a line is written, so lines do not mix.
-    private static let output = Mutex(FileHandle.standardError)
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { self.metadata[key] }
@@ -108,10 +104,15 @@ struct LogLineHandler: LogHandler {
     func log(event: LogEvent) {
         var metadata = self.metadata.merging(event.metadata ?? [:]) { $1 }.mapValues { "\($0)" }
         if let error = event.error { metadata["error"] = "\(error)" }
-        let line = LogLine.text(
-            at: .now, event.level, "\(event.message)", metadata, source: event.source, as: self.format)
-        let priority = JournalPriority.isUsed ? JournalPriority.prefix(event.level) : ""
-        // Failing to write the log, because the disk is full for example, must not stop the gateway.
-        Self.output.withLock { try? $0.write(contentsOf: Data((priority + line + "\n").utf8)) }
+        LogQueue.standardError.append(
+            Self.line(event.level, "\(event.message)", metadata, event.source, self.format), format: self.format)
+    }
+
+    /// A line of the current time, with its line feed.
+    static func line(
+        _ level: Logger.Level, _ message: String, _ metadata: [String: String], _ source: String, _ format: LogFormat
+    ) -> String {
+        let priority = JournalPriority.isUsed ? JournalPriority.prefix(level) : ""
+        return priority + LogLine.text(at: .now, level, message, metadata, source: source, as: format) + "\n"
     }
 }

@@ -1,5 +1,5 @@
 // Output of commands, written with the system call: `FileHandle` crashes the process when the disk is full, and that would crash
-// a gateway. Instead, failing to write to standard output changes the exit code.
+// a gateway. Instead, failing to write the result of a command to standard output changes the exit code.
 
 import Foundation
 import Synchronization
@@ -18,14 +18,40 @@ enum Output {
         Self.complain("enroute: cannot write to standard output: \(String(cString: strerror(reason))).\n")
     }
 
-    /// Writes to standard error. A failure is ignored: there is nowhere to report it.
-    static func complain(_ text: String) { _ = Self.put(text, to: STDERR_FILENO) }
+    /// Writes information that is not the result of the command to standard output, without waiting for a reader. A failure
+    /// does not change the exit code.
+    static func announce(_ text: String, onFailure: @escaping @Sendable (_ reason: String) -> Void) {
+        Thread.detachNewThread {
+            guard let reason = Self.put(text, to: STDOUT_FILENO) else { return }
+            onFailure(String(cString: strerror(reason)))
+        }
+    }
+
+    /// Writes to standard error; in a process that logs, after the log lines. A failure is ignored: there is nowhere to report
+    /// it.
+    static func complain(_ text: String) {
+        guard LogQueue.isInUse else {
+            _ = Self.put(text, to: STDERR_FILENO)
+            return
+        }
+        LogQueue.standardError.append(text)
+        LogQueue.standardError.flush()
+    }
+
+    /// Opens /dev/null as standard input, output and error where the parent closed them. Otherwise the next socket would get
+    /// such a descriptor, and log lines would be sent to a peer. Reading and writing fail as with closed ones.
+    static func reserveClosedDescriptors() {
+        for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(descriptor, F_GETFD) < 0 {
+            // The lowest free descriptor is this one.
+            _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
+        }
+    }
 
     /// How long to wait for a slow reader before the next attempt, in ms.
     private static let patience: Int32 = 1_000
 
     /// - Returns: the error number; `nil` when everything was written.
-    private static func put(_ text: String, to descriptor: Int32) -> Int32? {
+    static func put(_ text: String, to descriptor: Int32) -> Int32? {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }

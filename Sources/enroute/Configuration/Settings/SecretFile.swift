@@ -28,7 +28,7 @@ enum SecretFile {
             bytes = try handle.read(upToCount: Self.maxBytes + 1) ?? Data()
         } catch {
             throw Fault(
-                description: "\(setting) names \(path), which cannot be read: \(error.localizedDescription)")
+                description: "\(setting) names \(path), which cannot be read: \(ReadFault.reason(path, error))")
         }
         guard bytes.count <= Self.maxBytes, let text = String(validating: bytes, as: UTF8.self) else {
             throw Fault(

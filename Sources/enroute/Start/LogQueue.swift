@@ -1,0 +1,141 @@
+// Log lines on their way to standard error. A reader that stalls would block whoever writes, event loops among them, so one thread
+// writes, and everybody else only appends. The queue is bounded: when it is full, lines are lost, and the log says how many.
+
+import Dispatch
+import Foundation
+import Logging
+import Synchronization
+import Telemetry
+
+/// A bounded queue of lines, and the thread that writes them in order. Thread-safe; appending does not wait.
+final class LogQueue: Sendable {
+    /// The most that waits for a slow reader, in bytes. Further lines are lost until the reader has caught up.
+    static let maxBytes = 1 << 20
+    /// How long the end of the process waits for the reader.
+    static let patience = DispatchTimeInterval.seconds(1)
+
+    private static let isInUseFlag = Atomic(false)
+
+    /// Whether this process has logged anything.
+    static var isInUse: Bool { Self.isInUseFlag.load(ordering: .acquiring) }
+
+    /// The log of the process. `exit`, which every orderly end of the process calls, waits for its last lines.
+    static let standardError: LogQueue = {
+        atexit { LogQueue.standardError.flush() }
+        defer { LogQueue.isInUseFlag.store(true, ordering: .releasing) }
+        return LogQueue(descriptor: STDERR_FILENO)
+    }()
+
+    private let descriptor: Int32
+    private let wake = DispatchSemaphore(value: 0)
+    private let state: Mutex<State>
+
+    init(descriptor: Int32, maxBytes: Int = LogQueue.maxBytes) {
+        self.descriptor = descriptor
+        self.state = Mutex(State(maxBytes: maxBytes))
+        Thread.detachNewThread { [self] in
+            while true {
+                self.wake.wait()
+                self.write()
+            }
+        }
+    }
+
+    /// - Parameters:
+    ///   - line: with its line feed.
+    ///   - format: of the line that reports lost ones; `nil` for the same as before.
+    func append(_ line: String, format: LogFormat? = nil) {
+        if self.state.withLock({ $0.append(line, format) }) { self.wake.signal() }
+    }
+
+    /// Waits until everything is written, but not longer than `patience`.
+    func flush() {
+        let written = DispatchSemaphore(value: 0)
+        let isIdle = self.state.withLock { state in
+            if state.isWriting { state.waiting.append(written) }
+            return !state.isWriting
+        }
+        if !isIdle { _ = written.wait(timeout: .now() + Self.patience) }
+    }
+
+    private func write() {
+        var canWrite = true
+        while let batch = self.state.withLock({ $0.next(mayReport: canWrite) }) {
+            let failures = batch.lines.count { Output.put($0, to: self.descriptor) != nil }
+            canWrite = failures == 0
+            self.state.withLock { $0.finished(batch, failures: failures) }
+        }
+    }
+}
+
+extension LogQueue {
+    /// Lines that the thread writes, without holding the lock.
+    private struct Batch {
+        var lines: [String] = []
+        var bytes = 0
+        /// The number of lost lines that this batch reports.
+        var reportedLosses = 0
+    }
+
+    private struct State {
+        let maxBytes: Int
+        private var pending = Batch()
+        /// Of the pending lines and of those being written.
+        private var bytes = 0
+        private var lost = 0
+        /// Stays until the reader has caught up, so that one line reports all losses, in their place.
+        private var isFull = false
+        private(set) var isWriting = false
+        private var format = LogFormat.logfmt
+        var waiting: [DispatchSemaphore] = []
+
+        init(maxBytes: Int) { self.maxBytes = maxBytes }
+
+        /// - Returns: whether the thread must be woken.
+        mutating func append(_ line: String, _ format: LogFormat?) -> Bool {
+            if let format { self.format = format }
+            let bytes = line.utf8.count
+            if self.bytes + bytes > self.maxBytes { self.isFull = true }
+            if self.isFull {
+                self.lost += 1
+            } else {
+                self.pending.lines.append(line)
+                self.pending.bytes += bytes
+                self.bytes += bytes
+            }
+            defer { self.isWriting = true }
+            return !self.isWriting
+        }
+
+        /// - Parameter mayReport: false after a failure. Otherwise a full disk would be written to in a loop.
+        /// - Returns: `nil` when everything is written. The thread then waits.
+        mutating func next(mayReport: Bool) -> Batch? {
+            if !self.pending.lines.isEmpty {
+                defer { self.pending = Batch() }
+                return self.pending
+            }
+            self.isFull = false
+            if self.lost > 0, mayReport {
+                defer { self.lost = 0 }
+                return Batch(lines: [LogLineHandler.lossReport(self.lost, self.format)], reportedLosses: self.lost)
+            }
+            self.isWriting = false
+            for written in self.waiting { written.signal() }
+            self.waiting = []
+            return nil
+        }
+
+        mutating func finished(_ batch: Batch, failures: Int) {
+            self.bytes -= batch.bytes
+            if failures > 0 { self.lost += max(failures, batch.reportedLosses) }
+        }
+    }
+}
+
+extension LogLineHandler {
+    fileprivate static func lossReport(_ count: Int, _ format: LogFormat) -> String {
+        self.line(
+            .warning, "log lines lost; standard error did not accept them", [LogKey.count: "\(count)"], "enroute",
+            format)
+    }
+}

@@ -1,0 +1,106 @@
+import Embedded
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import enroute
+
+/// Log lines whose reader stalls, or whose disk is full.
+@Suite struct LogQueueTests {
+    /// A pipe that holds one page.
+    private final class SmallPipe: Sendable {
+        static let bytes = 4096
+        let (reader, writer): (Int32, Int32)
+
+        init() throws {
+            var ends: [Int32] = [-1, -1]
+            try #require(pipe(&ends) == 0)
+            (self.reader, self.writer) = (ends[0], ends[1])
+            // F_SETPIPE_SZ, which Glibc does not export.
+            try #require(fcntl(self.writer, 1031, Int32(Self.bytes)) == Self.bytes)
+        }
+
+        /// Reads on a thread of its own until a line contains `last`.
+        func lines(until last: String) async throws -> [Substring] {
+            try await blocking { [self] in
+                var text = ""
+                while !text.contains(last) || !text.hasSuffix("\n") {
+                    var chunk = [UInt8](repeating: 0, count: Self.bytes)
+                    let count = read(self.reader, &chunk, chunk.count)
+                    try #require(count > 0)
+                    text += String(decoding: chunk[..<count], as: UTF8.self)
+                }
+                return text
+            }.split(separator: "\n")
+        }
+
+        deinit { close(self.reader) }
+    }
+
+    private static func line(_ number: Int) -> String { "line \(number) " + String(repeating: ".", count: 100) + "\n" }
+
+    @Test func `lines arrive in the order in which they were appended`() async throws {
+        let pipe = try SmallPipe()
+        let queue = LogQueue(descriptor: pipe.writer)
+        for number in 0..<1000 { queue.append(Self.line(number)) }
+        let lines = try await pipe.lines(until: "line 999 ")
+        #expect(lines.map { $0.split(separator: " ")[1] } == (0..<1000).map { "\($0)" })
+    }
+
+    @Test(arguments: LogFormat.allCases)
+    func `a reader that stalls costs lines, which one line counts in their place`(format: LogFormat) async throws {
+        let pipe = try SmallPipe()
+        let queue = LogQueue(descriptor: pipe.writer, maxBytes: 20_000)
+        let appended = 10_000
+        for number in 0..<appended { queue.append(Self.line(number), format: format) }
+        let lines = try await pipe.lines(until: "log lines lost")
+        let kept = lines.dropLast()
+        #expect(kept.map { $0.split(separator: " ")[1] } == kept.indices.map { "\($0)" })
+        // The bound, and what the pipe holds.
+        #expect(kept.count > 100 && kept.count < 300, "\(kept.count)")
+        let report = try #require(lines.last)
+        let count = format == .json ? "\"count\":\"\(appended - kept.count)\"" : "count=\(appended - kept.count) "
+        #expect(report.contains(count) && report.contains("warning"), "\(report)")
+        queue.append("later\n")
+        #expect(try await pipe.lines(until: "later") == ["later"])
+    }
+
+    @Test func `a reader that stalls delays the end of the process for a second only`() async throws {
+        let pipe = try SmallPipe()
+        let queue = LogQueue(descriptor: pipe.writer)
+        for number in 0..<1000 { queue.append(Self.line(number)) }
+        let took = try await blocking { ContinuousClock().measure { queue.flush() } }
+        #expect(took >= .milliseconds(900) && took < .seconds(20), "\(took)")
+        _ = try await pipe.lines(until: "line 999 ")
+        queue.flush()
+    }
+
+    @Test func `lines that a full disk refuses are counted once there is space`() async throws {
+        let pipe = try SmallPipe()
+        let descriptor = open("/dev/full", O_WRONLY)
+        defer { close(descriptor) }
+        let queue = LogQueue(descriptor: descriptor)
+        for number in 0..<3 {
+            queue.append(Self.line(number))
+            try await blocking { queue.flush() }
+        }
+        #expect(dup2(pipe.writer, descriptor) == descriptor)
+        queue.append("there is space\n")
+        let lines = try await pipe.lines(until: "log lines lost")
+        #expect(lines.first == "there is space" && lines.count == 2)
+        #expect(lines.last?.contains("count=3 ") == true, "\(lines)")
+    }
+
+    @Test func `flushing waits for every line that was appended before`() async throws {
+        try await TemporaryFolder.holding("enroute-log") { folder in
+            let path = "\(folder)/log"
+            let descriptor = open(path, O_WRONLY | O_CREAT, 0o600)
+            let queue = LogQueue(descriptor: descriptor)
+            for number in 0..<5000 { queue.append(Self.line(number)) }
+            queue.flush()
+            let text = try String(contentsOfFile: path, encoding: .utf8)
+            #expect(text.split(separator: "\n").count == 5000)
+        }
+    }
+}
