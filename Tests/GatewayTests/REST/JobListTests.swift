@@ -155,7 +155,8 @@ import Testing
             #expect(cancelled.status == 200)
             for (query, count, isLast) in [
                 ("limit=2", 2, false), ("limit=3", 3, true), ("limit=4", 3, true),
-                ("limit=1&status=pending_vendor_acceptance", 1, false), ("limit=2&status=pending_vendor_acceptance", 2, true),
+                ("limit=1&status=pending_vendor_acceptance", 1, false),
+                ("limit=2&status=pending_vendor_acceptance", 2, true),
                 ("limit=1&status=cancelled", 1, true),
             ] {
                 let page = try await Self.list(gateway, "rider=me&\(query)", by: "rider-1", .rider)
