@@ -16,7 +16,7 @@
 -- ARGV[3]  actor                  who requests the change, 1 to 64 of [A-Za-z0-9_-]
 -- ARGV[4]  request                id of the request, 0 to 128 printable characters; '' for none
 -- ARGV[5]  approved               1 when the rider may work, else 0
--- ARGV[6]  capacity               tasks it may have at the same time, 1 to 100
+-- ARGV[6]  capacity               tasks it may have at the same time, 1 to 100; '' keeps the stored number, and is 1 if new
 -- ARGV[7]  card                   what followers of its jobs see, JSON object; '{}' removes it, '' keeps the stored one
 -- Errors   'ERR describe_rider: ...' on a bad argument; nothing is written.
 -- Returns  {1, version} changed   {2, version} unchanged   {3, version} new in the zone
@@ -30,7 +30,7 @@ local function is_name(value)
   return #value <= 64 and string.match(value, '^[%w_-]+$') ~= nil
 end
 local zone, rider, actor, request, approved = unpack(ARGV, 1, 5)
-local max_tasks, card = tonumber(ARGV[6]), ARGV[7]
+local max_tasks, card = tonumber(ARGV[6] == '' and '1' or ARGV[6]), ARGV[7]
 if not is_name(zone) then
   return redis.error_reply('ERR describe_rider: zone must be 1 to 64 of [A-Za-z0-9_-]')
 end
@@ -47,7 +47,7 @@ if approved ~= '0' and approved ~= '1' then
   return redis.error_reply('ERR describe_rider: approved must be 0 or 1')
 end
 if not max_tasks or max_tasks % 1 ~= 0 or max_tasks < 1 or max_tasks > 100 then
-  return redis.error_reply('ERR describe_rider: capacity must be 1 to 100')
+  return redis.error_reply('ERR describe_rider: capacity must be 1 to 100, or empty')
 end
 if card ~= '' and not string.match(card, '^{.*}$') then
   return redis.error_reply("ERR describe_rider: card must be '' or a JSON object")
@@ -56,7 +56,7 @@ end
 local time = redis.call('TIME')
 local micros = time[1] * 1000000 + time[2]
 local now = math.floor(micros / 1000)
-local capacity = string.format('%.0f', max_tasks)
+local capacity = ARGV[6] == '' and '' or string.format('%.0f', max_tasks)
 local fingerprint = table.concat({'describe_rider', rider, approved, capacity}, ':')
 if card ~= '' then fingerprint = fingerprint .. ':' .. redis.sha1hex(card) end
 -- Each request id is executed once. A repeated request receives the stored reply.
@@ -78,6 +78,7 @@ local record = redis.call('HMGET', KEYS[1],
   'status', 'reachable', 'approved', 'capacity', 'heartbeat', 'device', 'version')
 local status, reachable, heartbeat = record[1] or 'offline', record[2] or '0', record[5] or '0'
 local device, version = record[6] or '', record[7]
+if capacity == '' then capacity = record[4] or '1' end
 -- Identical in every script that changes a rider: derives from the record whether the rider is in the pool, gives the
 -- change its version, appends it to the log and publishes it.
 local function apply_change(change, job, reason)

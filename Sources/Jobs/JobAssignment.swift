@@ -19,6 +19,9 @@ struct AcquiredTask: Sendable {
     let former: PersonID?
 }
 
+/// The record has another revision than the caller has checked.
+package struct RevisionChanged: Error {}
+
 extension JobService {
     /// Which rider may have the job now, so that it can be assigned to another.
     package enum CurrentRider: Sendable, Hashable {
@@ -39,17 +42,22 @@ extension JobService {
     ///   - rider: `nil` keeps the rider, `.some(nil)` removes it.
     ///   - customer: `nil` keeps the customer.
     ///   - currentRider: which rider may have the job now.
+    ///   - revision: of the record with which the caller has checked the request; `nil` for any. Fails with
+    ///     `RevisionChanged` when the record has another one.
     ///   - occurredAt: when it was decided, ms since the epoch; `nil` for now. Fails with `Superseded` when a newer decision
     ///     exists.
     ///   - outcome: how the former rider's task ends.
     package func assign(
         _ job: JobID, to rider: PersonID??, of customer: PersonID?, by actor: PersonID,
-        from currentRider: CurrentRider = .any,
+        from currentRider: CurrentRider = .any, revision: Int64? = nil,
         occurredAt: Int64? = nil, outcome: TaskOutcome = .reassigned, attempt: Int = 1
     ) -> EventLoopFuture<Durable<Assigned>> {
         let loop = self.loop
         return self.ledger.recover(job).flatMap { recovery in
             guard let record = recovery?.record else { return loop.makeFailedFuture(Refused.noSuchJob) }
+            guard revision == nil || revision == record.revision else {
+                return loop.makeFailedFuture(RevisionChanged())
+            }
             let parties = Parties(customer: customer ?? record.customer, rider: rider ?? record.rider)
             if record.status.end == nil, case .only(let expected) = currentRider, let current = record.rider,
                 current != parties.rider, current != expected
@@ -80,8 +88,8 @@ extension JobService {
                     case .ended(let status): return loop.makeFailedFuture(Refused(endedAs: status))
                     case .overtaken where attempt < Self.maxAssignAttempts:
                         return self.assign(
-                            job, to: rider, of: customer, by: actor, from: currentRider, occurredAt: occurredAt,
-                            outcome: outcome, attempt: attempt + 1)
+                            job, to: rider, of: customer, by: actor, from: currentRider, revision: revision,
+                            occurredAt: occurredAt, outcome: outcome, attempt: attempt + 1)
                     case .overtaken:
                         return loop.makeFailedFuture(Refused.changedConcurrently)
                     }
@@ -202,7 +210,8 @@ extension JobService {
         _ job: JobID, _ task: AcquiredTask?, of rider: PersonID?, by actor: PersonID, because error: any Error
     ) -> EventLoopFuture<Void> {
         // If Redis did not answer, the assignment may have succeeded, so the task is kept.
-        guard error is Refused || error is Superseded, let task, task.isNew, let rider else {
+        guard error is Refused || error is Superseded || error is RevisionChanged, let task, task.isNew, let rider
+        else {
             return self.loop.makeSucceededVoidFuture()
         }
         return self.settleTask(job, of: rider, because: .reassigned, by: actor).flatMap { _ in

@@ -121,10 +121,12 @@ package struct RiderService: Sendable {
     /// Adds a rider to a zone on behalf of the service, and sets its approval, capacity and card. Followers of the rider's
     /// tasks learn of a new card before this succeeds; if that fails, the same call does it again.
     ///
-    /// - Parameter card: `nil` keeps the card; an empty one removes it.
+    /// - Parameters:
+    ///   - capacity: `nil` keeps the capacity, which is 1 for a new rider.
+    ///   - card: `nil` keeps the card; an empty one removes it.
     /// - Returns: the rider after the change, and whether it is new in the zone; fails with `Refused`.
     package func describe(
-        _ rider: PersonID, in zone: ZoneID, isApproved: Bool, capacity: Int, card: RiderCard? = nil,
+        _ rider: PersonID, in zone: ZoneID, isApproved: Bool, capacity: Int?, card: RiderCard? = nil,
         by requester: Riders.Requester
     ) -> EventLoopFuture<(rider: Durable<RegisteredRider>, isNew: Bool)> {
         self.riders.zone(of: rider).flatMap { former in

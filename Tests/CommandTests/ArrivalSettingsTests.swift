@@ -71,6 +71,10 @@ import Testing
             ["ENROUTE_TRACKING_MAX_SHARING_SECONDS is 14401", "from 1 to 14400"]
         ),
         (
+            ["ENROUTE_JOB_RETENTION_SECONDS": "14399"],
+            ["ENROUTE_JOB_RETENTION_SECONDS is 14399", "ENROUTE_TRACKING_MAX_SHARING_SECONDS (14400)"]
+        ),
+        (
             ["ENROUTE_TRACKING_MAX_PLAUSIBLE_SPEED_MPS": "0"],
             ["ENROUTE_TRACKING_MAX_PLAUSIBLE_SPEED_MPS is 0", "from 1 to 100000"]
         ),
@@ -102,8 +106,9 @@ import Testing
         ],
         [
             "ENROUTE_TRACKING_STALE_AFTER_SECONDS": "3600", "ENROUTE_TRACKING_MAX_SHARING_SECONDS": "14400",
-            "ENROUTE_TRACKING_MAX_PLAUSIBLE_SPEED_MPS": "100000",
+            "ENROUTE_TRACKING_MAX_PLAUSIBLE_SPEED_MPS": "100000", "ENROUTE_JOB_RETENTION_SECONDS": "14400",
         ],
+        ["ENROUTE_TRACKING_MAX_SHARING_SECONDS": "60", "ENROUTE_JOB_RETENTION_SECONDS": "60"],
     ])
     func `valid settings are accepted, and a gateway that logs at trace level logs no key`(
         settings: [String: String]

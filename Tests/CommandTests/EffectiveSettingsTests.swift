@@ -55,7 +55,7 @@ import Testing
         Row(name: "ENROUTE_TRACKING_POSITION_LIFETIME_SECONDS", value: "77", expected: "77.0 seconds") {
             "\($0.liveState.positionLifetime)"
         },
-        Row(name: "ENROUTE_JOB_RETENTION_SECONDS", value: "777", expected: "777.0 seconds") {
+        Row(name: "ENROUTE_JOB_RETENTION_SECONDS", value: "77777", expected: "77777.0 seconds") {
             "\($0.liveState.retention)"
         },
     ]

@@ -29,7 +29,7 @@ import Testing
             let call = ValidCall(Scripts.describeRider, stage, "1", "2", #"{"name":"Rosa"}"#)
             try await call.refusesCommonAnd(
                 Self.bad(4, ["", "2", "x"], "approved must be")
-                    + Self.bad(5, ["", "0", "101", "1.5", "x", "nan"], "capacity must be")
+                    + Self.bad(5, [" ", "0", "101", "1.5", "x", "nan"], "capacity must be")
                     + Self.bad(6, ["x", "[]", "{"], "card must be"), on: stage)
         }
     }

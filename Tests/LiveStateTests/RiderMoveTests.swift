@@ -10,10 +10,10 @@ import Testing
     private static let card = RiderCard(name: "Rosa")
 
     private static func describe(
-        _ stage: ZoneStage, in zone: ZoneID, _ card: RiderCard? = nil
+        _ stage: ZoneStage, in zone: ZoneID, _ card: RiderCard? = nil, capacity: Int? = nil
     ) async throws {
         _ = try await stage.riders.describe(
-            ZoneStage.rider, in: zone, isApproved: true, capacity: 1, card: card, by: ZoneStage.service
+            ZoneStage.rider, in: zone, isApproved: true, capacity: capacity, card: card, by: ZoneStage.service
         ).get()
     }
 
@@ -40,6 +40,56 @@ import Testing
             try await Self.describe(stage, in: Self.hamburg)
             #expect(try await stage.riders.read(ZoneStage.rider, in: Self.hamburg).get()?.card == Self.card)
             #expect(try await Self.leftCard(stage) == -2)
+        }
+    }
+
+    @Test func `a new rider has a capacity of 1, and without a capacity the stored one stays`() async throws {
+        try await ZoneStage.set { stage in
+            try await Self.describe(stage, in: ZoneStage.zone)
+            #expect(try await stage.record()?.capacity == 1)
+            try await Self.describe(stage, in: ZoneStage.zone, capacity: 5)
+            try await Self.describe(stage, in: ZoneStage.zone, Self.card)
+            #expect(try await stage.record()?.capacity == 5)
+            #expect(try await stage.record()?.card == Self.card)
+        }
+    }
+
+    @Test(arguments: [nil, Self.card] as [RiderCard?])
+    func `a rider that moves keeps its capacity, also when the move is repeated after a failure`(card: RiderCard?)
+        async throws
+    {
+        try await ZoneStage.set { stage in
+            try await Self.describe(stage, in: ZoneStage.zone, card, capacity: 5)
+            try await Self.describe(stage, in: Self.hamburg)
+            let moved = try #require(try await stage.riders.read(ZoneStage.rider, in: Self.hamburg).get())
+            #expect(moved.capacity == 5 && moved.card == card)
+            #expect(try await Self.leftCard(stage) == -2)
+            try await Self.describe(stage, in: ZoneStage.zone)
+            try await Self.interruptMove(stage, at: "zones")
+            try await Self.describe(stage, in: Self.hamburg)
+            let repeated = try #require(try await stage.riders.read(ZoneStage.rider, in: Self.hamburg).get())
+            #expect(repeated.capacity == 5 && repeated.card == card)
+            #expect(try await Self.leftCard(stage) == -2)
+        }
+    }
+
+    @Test(arguments: ["5", "5 {", "0 {}", "101 {}", "x {}", "5{}", "{}", " {}", "5 {\"name\":5}"])
+    func `a malformed profile of an interrupted move is ignored`(stored: String) async throws {
+        try await ZoneStage.set { stage in
+            try await stage.client.run("SET", stage.keyspace.moving(ZoneStage.rider), stored)
+            try await Self.describe(stage, in: Self.hamburg)
+            let record = try #require(try await stage.riders.read(ZoneStage.rider, in: Self.hamburg).get())
+            #expect(record.capacity == 1 && record.card == nil)
+            #expect(try await Self.leftCard(stage) == -2)
+        }
+    }
+
+    @Test func `a card that an earlier version left of an interrupted move is kept`() async throws {
+        try await ZoneStage.set { stage in
+            try await stage.client.run("SET", stage.keyspace.moving(ZoneStage.rider), #"{"name":"Rosa"}"#)
+            try await Self.describe(stage, in: Self.hamburg)
+            let record = try #require(try await stage.riders.read(ZoneStage.rider, in: Self.hamburg).get())
+            #expect(record.capacity == 1 && record.card == Self.card)
         }
     }
 

@@ -44,6 +44,8 @@ package struct JobListPage: Sendable {
     package var jobs: [(job: JobID, record: JobRecord)]
     /// Where the next page starts; `nil` on the last one.
     package var next: JobListPlace?
+    /// The place of the last job.
+    fileprivate var end: JobListPlace?
 }
 
 extension JobLedger {
@@ -146,26 +148,27 @@ extension JobLedger {
         _ page: JobListPage, of list: JobList, limit: Int, read: Int, now: Int64,
         _ isWanted: @escaping @Sendable (JobID, JobRecord) -> Bool
     ) -> EventLoopFuture<JobListPage> {
-        let count = min(limit, Self.maxReadPerPage - read)
+        // One more than fits, because the page is the last one if no wanted job follows.
+        let count = min(limit + 1, Self.maxReadPerPage - read)
         guard count > 0 else { return self.eventLoop.makeSucceededFuture(page) }
         return self.entries(of: list, after: page.next, offset: 0, count: count).flatMap { entries in
             self.records(of: entries.map(\.job)).flatMap { records in
                 var page = page
                 var others: [JobListPlace] = []
                 page.next = nil
-                for (index, (entry, record)) in zip(entries, records).enumerated() {
+                for (entry, record) in zip(entries, records) {
                     guard let record, list.contains(record) else {
                         others.append(entry)
                         continue
                     }
                     guard isWanted(entry.job, record) else { continue }
-                    page.jobs.append((entry.job, record))
-                    if page.jobs.count == limit {
-                        // Whatever follows is for the next page.
-                        page.next = index + 1 < entries.count || entries.count == count ? entry : nil
+                    guard page.jobs.count < limit else {
+                        page.next = page.end
                         self.drop(others, from: list, now: now)
                         return self.eventLoop.makeSucceededFuture(page)
                     }
+                    page.jobs.append((entry.job, record))
+                    page.end = entry
                 }
                 self.drop(others, from: list, now: now)
                 guard entries.count == count, let last = entries.last else {

@@ -1,6 +1,6 @@
 // Registration of riders by the service: zone, approval, capacity and card. The zone of a rider is stored beside the zones, in
 // a slot of its own. To move, a rider is removed from one zone and then described in the other; a caller that is interrupted in
-// between repeats the call. Its card is kept beside the rider's zone until the move is complete.
+// between repeats the call. Its capacity and its card are kept beside the rider's zone until the move is complete.
 
 package import EnrouteWire
 package import NIOCore
@@ -40,10 +40,10 @@ extension Riders {
     ///
     /// - Parameters:
     ///   - isApproved: without approval the rider leaves the pool; with a task it drains.
-    ///   - capacity: one of `capacities`.
+    ///   - capacity: one of `capacities`; `nil` keeps the capacity, which is 1 for a new rider.
     ///   - card: `nil` keeps the card; an empty one removes it.
     package func describe(
-        _ rider: PersonID, in zone: ZoneID, isApproved: Bool, capacity: Int, card: RiderCard? = nil,
+        _ rider: PersonID, in zone: ZoneID, isApproved: Bool, capacity: Int?, card: RiderCard? = nil,
         by requester: Requester
     ) -> EventLoopFuture<Durable<Description>> {
         let profile = Profile(isApproved: isApproved, capacity: capacity, card: card)
@@ -52,8 +52,14 @@ extension Riders {
 
     private struct Profile: Sendable {
         var isApproved: Bool
-        var capacity: Int
+        var capacity: Int?
         var card: RiderCard?
+
+        /// Fills in what the caller keeps and the former record had.
+        mutating func keep(_ former: MovingProfile) {
+            self.capacity = self.capacity ?? former.capacity
+            self.card = self.card ?? former.card
+        }
     }
 
     private func describe(
@@ -65,7 +71,7 @@ extension Riders {
             if known != .null { return self.describeInZone(rider, in: zone, profile, requester) }
             return self.residence(of: rider).flatMap { residence in
                 var profile = profile
-                profile.card = profile.card ?? residence.card
+                if let left = residence.left { profile.keep(left) }
                 let description =
                     switch residence.zone {
                     case .some(let former) where former != zone:
@@ -82,16 +88,16 @@ extension Riders {
     private struct Residence: Sendable {
         var zone: ZoneID?
         var isMoving: Bool
-        /// The card of a rider whose move was interrupted; the record that had it may be gone.
-        var card: RiderCard?
+        /// What a rider keeps whose move was interrupted; the record that had it may be gone.
+        var left: MovingProfile?
     }
 
     private func residence(of rider: PersonID) -> EventLoopFuture<Residence> {
         self.zone(of: rider).flatMap { zone in
             let key = self.keyspace.moving(rider)
             return self.ledger.send(["GET", .text(key)]).map { answer in
-                let card = self.ledger.value(answer, of: key, by: "GET") { RiderCard(stored: $0.text ?? "") }
-                return Residence(zone: zone, isMoving: answer != .null, card: card)
+                let left = self.ledger.value(answer, of: key, by: "GET") { MovingProfile(stored: $0.text ?? "") }
+                return Residence(zone: zone, isMoving: answer != .null, left: left)
             }
         }
     }
@@ -99,22 +105,27 @@ extension Riders {
     private func move(
         _ rider: PersonID, from former: ZoneID, to zone: ZoneID, _ profile: Profile, _ requester: Requester
     ) -> EventLoopFuture<Durable<Description>> {
-        // Removal deletes the card with the record, so a card that is kept moves with the rider.
-        guard profile.card == nil else { return self.leave(former, for: zone, rider, profile, requester) }
+        // Removal deletes the record, so what is kept moves with the rider.
+        guard profile.card == nil || profile.capacity == nil else {
+            return self.leave(former, for: zone, rider, profile, requester)
+        }
         return self.read(rider, in: former).flatMap { record in
-            guard let card = record?.card else { return self.leave(former, for: zone, rider, profile, requester) }
+            guard let record, record.card != nil || profile.capacity == nil else {
+                return self.leave(former, for: zone, rider, profile, requester)
+            }
+            let left = MovingProfile(capacity: record.capacity, card: record.card)
             var profile = profile
-            profile.card = card
+            profile.keep(left)
             let moved = profile
-            // Whoever repeats the call after an interruption finds the card here.
+            // Whoever repeats the call after an interruption finds it here.
             return self.writes.send([
-                "SET", .text(self.keyspace.moving(rider)), .bytes(card.json), "PX", .integer(Self.longestMoveMs),
+                "SET", .text(self.keyspace.moving(rider)), .bytes(left.stored), "PX", .integer(Self.longestMoveMs),
             ]).flatMap { _ in self.leave(former, for: zone, rider, moved, requester) }
                 .flatMap { self.finishMove(of: rider, $0) }
         }
     }
 
-    /// How long the card of an interrupted move is kept for the caller's next attempt.
+    /// How long the capacity and the card of an interrupted move are kept for the caller's next attempt.
     package static let longestMoveMs = 3_600_000
 
     private func finishMove(
@@ -173,7 +184,8 @@ extension Riders {
         self.change(
             Scripts.describeRider, rider, zone, requester,
             [
-                profile.isApproved ? 1 : 0, .integer(profile.capacity), profile.card.map { .bytes($0.json) } ?? "",
+                profile.isApproved ? 1 : 0, profile.capacity.map { .integer($0) } ?? "",
+                profile.card.map { .bytes($0.json) } ?? "",
             ]
         ) { reply in
             switch reply.code {
@@ -199,7 +211,7 @@ extension Riders {
     package func remove(
         _ rider: PersonID, from zone: ZoneID, because reason: String, by requester: Requester
     ) -> EventLoopFuture<Durable<Removal>> {
-        // A card that an interrupted move left goes with the rider.
+        // What an interrupted move left goes with the rider.
         self.writes.send(["DEL", .text(self.keyspace.moving(rider))])
             .flatMap { _ in self.removeRecord(of: rider, from: zone, because: reason, by: requester) }
     }
@@ -233,6 +245,33 @@ extension Riders {
                 return self.ledger.value(card, of: key, by: "HMGET") { RiderCard(stored: $0.text ?? "") }
             }
         }
+    }
+}
+
+/// What a rider keeps while it moves to another zone, as it is stored: `5 {"name":"Rosa"}`, and `5 {}` without a card.
+private struct MovingProfile: Sendable {
+    /// `nil` if a gateway of an earlier version stored only the card.
+    let capacity: Int?
+    let card: RiderCard?
+
+    init(capacity: Int, card: RiderCard?) {
+        self.capacity = capacity
+        self.card = card
+    }
+
+    /// - Returns: `nil` unless the text is a valid profile.
+    init?(stored text: String) {
+        guard let start = text.firstIndex(of: "{") else { return nil }
+        let number = text[..<start]
+        self.capacity = number.hasSuffix(" ") ? Int(number.dropLast()) : nil
+        guard self.capacity.map(Riders.capacities.contains) ?? number.isEmpty else { return nil }
+        let card = String(text[start...])
+        self.card = RiderCard(stored: card)
+        guard self.card != nil || self.capacity != nil && card == "{}" else { return nil }
+    }
+
+    var stored: [UInt8] {
+        Array("\(self.capacity.map { "\($0) " } ?? "")".utf8) + (self.card?.json ?? Array("{}".utf8))
     }
 }
 

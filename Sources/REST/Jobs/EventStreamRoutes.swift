@@ -48,9 +48,7 @@ extension Routes {
         }
         guard self.quotas.hasSessionCapacity(for: admitted.owner, address) else {
             await self.releaseLease(admitted, session)
-            throw Problem(
-                .limitExceeded, status: 429,
-                detail: "This user or address has too many connections. Close one and try again.")
+            throw Problem(tooManySessions: "This user or address has too many connections. Close one and try again.")
         }
         // A response to HEAD has no body, so no stream starts.
         if request.method == .head {
@@ -144,12 +142,24 @@ extension Response {
 }
 
 extension Problem {
+    /// One of the sessions may be the client's own earlier one, until that fails to answer a ping. As for close code 4009.
+    private static let sessionLimitRetryMilliseconds: Int64 = 40_000
+    /// An address may send about two rejected tokens a second.
+    private static let signInRetryMilliseconds: ClosedRange<Int64> = 1_000...5_000
+
+    fileprivate init(tooManySessions detail: String) {
+        self.init(.limitExceeded, status: 429, detail: detail)
+        self.retryIn = Self.sessionLimitRetryMilliseconds
+    }
+
     /// The problem for a failed sign-in.
     package init(_ refusal: SignInRefusal) {
         switch refusal.code {
         case .tokenExpired: self.init(.tokenExpired, status: 401, detail: "Sign-in failed: \(refusal.reason).")
-        case .connectionLimit: self.init(.limitExceeded, status: 429, detail: "Sign-in failed: \(refusal.reason).")
-        case .rateLimited: self.init(.rateLimited, status: 429, detail: "Sign-in failed: \(refusal.reason).")
+        case .connectionLimit: self.init(tooManySessions: "Sign-in failed: \(refusal.reason).")
+        case .rateLimited:
+            self.init(.rateLimited, status: 429, detail: "Sign-in failed: \(refusal.reason).")
+            self.retryIn = .random(in: Self.signInRetryMilliseconds)
         case .insufficientState:
             self.init(Refused(code: .unavailable, message: "Sign-in failed: \(refusal.reason)."))
         default:

@@ -55,6 +55,16 @@ struct JobCondition: Hashable, Sendable {
     /// Whether the request has no condition.
     var isEmpty: Bool { !self.mustExist && !self.mustNotExist && self.excluded.isEmpty }
 
+    /// Whether `If-Match` names a state of the whole record, with its rider: only an `ETag` does.
+    var namesRecord: Bool { self.expected?.revision != nil }
+
+    /// For the rest of a request whose condition was met: the job must still exist if it had to, in whatever state.
+    var onceMet: Self {
+        var condition = self
+        (condition.expected, condition.excluded) = (nil, [])
+        return condition
+    }
+
     /// - Parameters:
     ///   - ifMatch: the lines of `If-Match`. It is one entity tag or `*`.
     ///   - ifNoneMatch: the lines of `If-None-Match`: a list of entity tags, or `*`. Tags of nothing that a job can have are

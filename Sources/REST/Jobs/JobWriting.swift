@@ -89,8 +89,10 @@ extension Routes {
             }
         }
 
-        /// Whether a place or the zone is checked together with one that is stored.
+        /// Whether the request is checked together with the record: a rider with the one that is stored, and a place or the
+        /// zone with the others.
         var isCheckedWithRecord: Bool {
+            guard self.rider == nil else { return true }
             let given = [self.vendor != nil, self.destination != nil, self.zone != nil]
             return given.contains(true) && given.contains(false)
         }
@@ -237,18 +239,46 @@ extension Routes {
         _ job: JobID, _ request: Request, _ context: GatewayRequestContext, _ grant: Grant, _ condition: JobCondition
     ) async throws -> Response {
         let given = try JobRequest(job, try await self.body(JobBody.self, request, context))
+        var condition = condition
         var known = try await self.checkedRecord(of: given, if: condition)
         let requested = try await self.geocoded(given)
         for _ in 0..<Self.maxAttempts {
             if let known {
-                let revision = given.isCheckedWithRecord || !condition.isEmpty ? known.revision : nil
-                if let updated = try await self.update(requested, of: revision, grant) { return updated }
+                try self.checkUpdate(of: known, to: given, condition)
+                let isChecked = given.isCheckedWithRecord || !condition.isEmpty
+                switch try await self.update(requested, known, of: isChecked ? known.revision : nil, grant) {
+                case .updated(let response): return response
+                case .overtaken: break
+                // Without the rest, the request would be carried out in part.
+                case .onlyAssigned: condition = condition.onceMet
+                }
             } else if let created = try await self.createJob(requested, grant) {
                 return created
             }
             known = try await self.checkedRecord(of: given, if: condition)
         }
         throw Problem(Refused(code: .unavailable, message: "The job is being changed concurrently. Try again."))
+    }
+
+    /// Checks what an update must leave unchanged.
+    ///
+    /// - Throws: 422 for another kind. 409 if another rider has the open job and `If-Match` does not name the record with that
+    ///   rider: an order system that repeats its data would undo a hand-over.
+    private func checkUpdate(of known: JobRecord, to given: JobRequest, _ condition: JobCondition) throws {
+        guard known.kind == given.kind else { throw Self.otherKind(known.kind, of: given.job) }
+        guard let rider = given.rider, let current = known.rider, current != rider, known.status.end == nil,
+            !condition.namesRecord
+        else { return }
+        throw Problem(
+            Refused(
+                code: .conflict,
+                message:
+                    "The job is assigned to \(current). Leave rider out to keep that rider, or send If-Match with the "
+                    + "job's current ETag to hand the job over."))
+    }
+
+    private static func otherKind(_ kind: JobKind, of job: JobID) -> Problem {
+        Self.unprocessable("The job \(job) has the kind \(kind.rawValue). The kind of a job cannot be changed.")
     }
 
     /// Returns whether the request changes the destination, which invalidates the stored arrival time.
@@ -260,9 +290,60 @@ extension Routes {
         return record.destination?.json != destination.json
     }
 
-    /// - Parameter revision: the revision of the record with which the places were checked; `nil` for any.
+    private enum Update {
+        case updated(Response)
+        /// The job does not exist, or has another revision. Nothing was changed.
+        case overtaken
+        /// As `overtaken`, but after the job got its rider and customer.
+        case onlyAssigned
+    }
+
+    /// Assigns the job first: only that can be refused because of a rider, and a refused request changes nothing.
+    ///
+    /// - Parameters:
+    ///   - known: the record with which the request was checked.
+    ///   - revision: the revision that the record must have; `nil` for any.
+    private func update(
+        _ requested: JobRequest, _ known: JobRecord, of revision: Int64?, _ grant: Grant
+    ) async throws -> Update {
+        var (revision, isAssigned, isReplicationUnconfirmed) = (revision, false, false)
+        if requested.customer != nil || requested.rider != nil {
+            guard let assigned = try await self.assign(requested, of: revision, grant) else { return .overtaken }
+            // Each assignment draws a new fence and counts the revision up by one.
+            isAssigned = assigned.value.fence != known.fence
+            if isAssigned { revision = revision.map { $0 + 1 } }
+            isReplicationUnconfirmed = assigned.isReplicationUnconfirmed
+        }
+        guard let description = try await self.describe(requested, of: revision) else {
+            return isAssigned ? .onlyAssigned : .overtaken
+        }
+        isReplicationUnconfirmed = isReplicationUnconfirmed || description.isReplicationUnconfirmed
+        return .updated(
+            self.answer(
+                try await self.view(requested.job, grant), of: requested.job, to: grant,
+                isReplicationUnconfirmed: isReplicationUnconfirmed))
+    }
+
+    /// - Returns: `nil` if the job has another revision.
+    private func assign(
+        _ requested: JobRequest, of revision: Int64?, _ grant: Grant
+    ) async throws -> Durable<Assigned>? {
+        do {
+            return try await self.jobs.assign(
+                requested.job, to: requested.rider.map { .some($0) }, of: requested.customer, by: grant.person,
+                revision: revision
+            ).get()
+        } catch is RevisionChanged {
+            return nil
+        } catch {
+            throw Problem(Refused(error))
+        }
+    }
+
     /// - Returns: `nil` if the job does not exist, or has another revision.
-    private func update(_ requested: JobRequest, of revision: Int64?, _ grant: Grant) async throws -> Response? {
+    private func describe(
+        _ requested: JobRequest, of revision: Int64?
+    ) async throws -> Durable<JobLedger.Description>? {
         // The arrival time is deleted before the update, so that no reader sees the new destination with the old time, and
         // again after it, because a gateway may calculate it for the old destination in between.
         let isDestinationChanged = try await self.changesDestination(requested)
@@ -274,9 +355,7 @@ extension Routes {
                 metadata: requested.metadata, recipient: requested.recipient, revision: revision))
         switch description.value {
         case .noSuchJob, .overtaken: return nil
-        case .otherKind(let kind):
-            throw Self.unprocessable(
-                "The job \(requested.job) has the kind \(kind.rawValue). The kind of a job cannot be changed.")
+        case .otherKind(let kind): throw Self.otherKind(kind, of: requested.job)
         case .ended(let status):
             throw Problem(
                 Refused(
@@ -288,15 +367,6 @@ extension Routes {
             self.retryLookups(of: requested)
         }
         if isDestinationChanged { try await self.result(of: self.jobs.feed.forgetArrival(requested.job)) }
-        var isReplicationUnconfirmed = description.isReplicationUnconfirmed
-        if requested.customer != nil || requested.rider != nil {
-            let assigned = try await self.result(
-                of: self.jobs.assign(
-                    requested.job, to: requested.rider.map { .some($0) }, of: requested.customer, by: grant.person))
-            isReplicationUnconfirmed = isReplicationUnconfirmed || assigned.isReplicationUnconfirmed
-        }
-        return self.answer(
-            try await self.view(requested.job, grant), of: requested.job, to: grant,
-            isReplicationUnconfirmed: isReplicationUnconfirmed)
+        return description
     }
 }

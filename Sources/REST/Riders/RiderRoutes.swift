@@ -134,7 +134,7 @@ extension Routes {
     private struct RiderBody: Decodable {
         var zone: String
         var approved: Bool
-        /// The maximum number of concurrent tasks; 1 by default.
+        /// The maximum number of concurrent tasks. Absent, it is unchanged, and 1 for a new rider.
         var capacity: Int?
         /// What followers of the rider's jobs see. An empty object removes it.
         var card: RiderCardDescription?
@@ -158,8 +158,7 @@ extension Routes {
         guard body.vehicle == nil else {
             throw Self.unprocessable("vehicle belongs in card: \"card\": {\"vehicle\": \"bicycle\"}.")
         }
-        let capacity = body.capacity ?? 1
-        guard Riders.capacities.contains(capacity) else {
+        guard body.capacity.map(Riders.capacities.contains) ?? true else {
             throw Self.unprocessable(
                 "capacity must be \(Riders.capacities.lowerBound) to \(Riders.capacities.upperBound).")
         }
@@ -171,7 +170,8 @@ extension Routes {
         }
         let result = try await self.result(
             of: self.riders.describe(
-                rider, in: try Self.name(body.zone, "zone"), isApproved: body.approved, capacity: capacity, card: card,
+                rider, in: try Self.name(body.zone, "zone"), isApproved: body.approved, capacity: body.capacity,
+                card: card,
                 by: .init(grant.person)))
         return try Self.json(
             result.rider.value.document, status: result.isNew ? .created : .ok,

@@ -4,7 +4,9 @@
 internal import Access
 internal import EnrouteWire
 internal import Jobs
+internal import LiveState
 internal import NIOCore
+internal import Redis
 internal import Tracking
 internal import TrafficControl
 
@@ -50,7 +52,36 @@ final class RiderGuidance {
             return self.session.refuse("unavailable", job, .noSuchJob, ref)
         }
         let trips = job.map { [TripValidators.Key(rider: grant.person, job: $0)] } ?? self.trips.trips
-        for trip in trips { self.trips.reported(reason, trip) }
+        // A journey that this session knows may have just ended. Then nobody is shown the reason, and the phone need not care.
+        guard let job, let trip = trips.first, !self.trips.isKnown(trip), !self.session.rider.isStartingTravel(for: job)
+        else { return self.accept(reason, for: job, trips, ref) }
+        self.checkShared(trip).whenComplete { [session = NIOLoopBound(self.session, eventLoop: self.loop.eventLoop)] in
+            switch $0 {
+            case .success(nil): session.value.rider.guidance.accept(reason, for: job, trips, isAssigned: true, ref)
+            case .success(let refused?): session.value.refuse("unavailable", job, refused, ref)
+            // It is noted, and shown when Redis is available again.
+            case .failure(let error) where (error as? RedisError)?.isOutage == true:
+                session.value.rider.guidance.accept(reason, for: job, trips, ref)
+            case .failure(let error):
+                session.value.refuse("unavailable", job, session.value.refusal(for: error), ref)
+            }
+        }
+    }
+
+    /// - Returns: why the rider does not report for the job; `nil` if it does.
+    private func checkShared(_ trip: TripValidators.Key) -> EventLoopFuture<Refused?> {
+        self.loop.jobs.ledger.head(trip.job).map { head in
+            guard let head, head.rider == trip.rider else { return .noSuchJob }
+            return head.isTravelling ? nil : .travelModeOff
+        }
+    }
+
+    private func accept(
+        _ reason: UnavailableReason, for job: JobID?, _ trips: [TripValidators.Key], isAssigned: Bool = false,
+        _ ref: MessageRef?
+    ) {
+        guard self.session.isOpen else { return }
+        for trip in trips { self.trips.reported(reason, trip, isAssigned: isAssigned) }
         self.scheduleAvailabilityCheck()
         self.session.send(.ok(replyTo: "unavailable", job: job, sequence: nil, deadline: nil, ref: ref))
     }
@@ -70,5 +101,12 @@ final class RiderGuidance {
             self.trips.reportUnavailability()
             self.scheduleAvailabilityCheck()
         }
+    }
+}
+
+extension TripValidators {
+    /// Whether the job is or was assigned to the rider, as far as this device knows.
+    fileprivate func isKnown(_ key: Key) -> Bool {
+        self.entries[key].map { $0.isAssigned || $0.isOvertaken } ?? false
     }
 }

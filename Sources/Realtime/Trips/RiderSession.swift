@@ -42,6 +42,9 @@ package final class RiderSession {
     /// It has switched travel mode or reported under its present name.
     private var isKnownAsReporter = false
 
+    /// The jobs whose travel mode is being switched on.
+    private var starting: Set<JobID> = []
+
     private lazy var stopSequence = StopSequence(store: self.loop.stopSequences)
 
     init(session: Session, loop: LoopState) {
@@ -314,6 +317,7 @@ package final class RiderSession {
         }
         guard self.reaches(job, grant) else { return self.session.refuse("travel", job, .noSuchJob, ref) }
         if !active, !resumes { self.travelStopped(job, grant) }
+        if active { self.starting.insert(job) }
         let bound = NIOLoopBound(self.session, eventLoop: self.loop.eventLoop)
         let jobs = self.loop.jobs
         let done: EventLoopFuture<Int64?> =
@@ -323,6 +327,7 @@ package final class RiderSession {
                 ? jobs.stopTravel(job, by: grant.person, startedOn: self.reporter).map { nil }
                 : jobs.stopTravel(job, by: grant.person).map { nil }
         done.whenComplete { result in
+            if active { bound.value.rider.starting.remove(job) }
             switch result {
             case .success(let deadline):
                 bound.value.send(.ok(replyTo: "travel", job: job, sequence: nil, deadline: deadline, ref: ref))
@@ -338,6 +343,9 @@ package final class RiderSession {
             }
         }
     }
+
+    /// Whether this session has sent a `travel` that is not answered yet.
+    func isStartingTravel(for job: JobID) -> Bool { self.starting.contains(job) }
 
     /// Reports on their way are no longer published.
     private func travelStopped(_ job: JobID, _ grant: Grant) {

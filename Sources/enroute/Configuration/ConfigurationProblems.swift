@@ -40,7 +40,7 @@ extension ProcessConfiguration {
         }
         let parts: [() throws -> Void] = [
             { _ = try self.replicaQuorum() }, { _ = try self.topics() }, { _ = try self.queue() },
-            { _ = try self.arrivals() }, { _ = try self.liveState() }, { _ = try self.gatewayName() },
+            { _ = try self.arrivals() }, { _ = try self.gatewayLiveState() }, { _ = try self.gatewayName() },
             { _ = try self.trustedProxies() }, { _ = try self.allowedOrigins() }, { _ = try self.pagesFolder() },
             { _ = try self.signInURL() }, { _ = try self.tiles() }, { _ = try self.photoOrigins() },
             { _ = try self.frameAncestors() }, { _ = try self.brand() },

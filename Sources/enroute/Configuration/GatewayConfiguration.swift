@@ -29,6 +29,19 @@ extension ProcessConfiguration {
         return state
     }
 
+    /// As `liveState`, for a gateway: a job outlives the sharing of its rider's location.
+    func gatewayLiveState() throws -> LiveStateSettings {
+        let state = try self.liveState()
+        guard state.retention >= state.maxSharingDuration else {
+            throw ConfigurationError(
+                description:
+                    "ENROUTE_JOB_RETENTION_SECONDS is \(state.retention.components.seconds), less than "
+                    + "ENROUTE_TRACKING_MAX_SHARING_SECONDS (\(state.maxSharingDuration.components.seconds)): a job could "
+                    + "disappear while its rider is on the way. Raise the first, or lower the second.")
+        }
+        return state
+    }
+
     func gateway(host: String?, port: Int?, hasEchoEndpoint: Bool = false) async throws -> GatewaySettings {
         // Redis first: without it nothing else matters, and people who have set nothing yet should read about it.
         _ = try self.redis()
@@ -55,7 +68,7 @@ extension ProcessConfiguration {
         settings.webhooks = try self.webhooks()
         settings.push = try self.push()
         settings.arrivals = try self.arrivals()
-        settings.liveState = try self.liveState()
+        settings.liveState = try self.gatewayLiveState()
         settings.name = try self.gatewayName()
         settings.drainAccept = try self.seconds("ENROUTE_DRAIN_ACCEPT_SECONDS")
         settings.drain = try self.seconds("ENROUTE_DRAIN_SECONDS")

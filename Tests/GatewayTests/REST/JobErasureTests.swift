@@ -256,9 +256,9 @@ import Testing
                             )
                         }
                     }
-                    for rider in ["rider-2", "rider-3"] {
+                    for customer in ["bert", "carla"] {
                         group.addTask {
-                            let body = #"{"kind":"delivery","rider":"\#(rider)","customer":"anna"}"#
+                            let body = #"{"kind":"delivery","rider":"rider-1","customer":"\#(customer)"}"#
                             return (
                                 "put",
                                 try await gateway.rest("PUT", "/api/v1/jobs/\(job)", by: "orders", .service, body)

@@ -145,6 +145,26 @@ import Testing
         }
     }
 
+    @Test func `the last page has no next, also when it is full and when no wanted job follows`() async throws {
+        try await Self.run { gateway in
+            for name in ["a", "b", "c"] { try await Self.create(gateway, name, customer: "anna", rider: "rider-1") }
+            // The oldest of the list.
+            try await gateway.client.run("ZADD", "jobs:rider:{rider-1}", "1795248617611", "c")
+            let cancelled = try await gateway.rest(
+                "POST", "/api/v1/jobs/c/status", by: "orders", .service, #"{"status":"cancelled"}"#)
+            #expect(cancelled.status == 200)
+            for (query, count, isLast) in [
+                ("limit=2", 2, false), ("limit=3", 3, true), ("limit=4", 3, true),
+                ("limit=1&status=pending_vendor_acceptance", 1, false),
+                ("limit=2&status=pending_vendor_acceptance", 2, true),
+                ("limit=1&status=cancelled", 1, true),
+            ] {
+                let page = try await Self.list(gateway, "rider=me&\(query)", by: "rider-1", .rider)
+                #expect(page.jobs.count == count && (page.next == nil) == isLast, "\(query): \(page.text)")
+            }
+        }
+    }
+
     @Test func `a change that leaves rider and customer as they are does not move the job, so no page misses one`()
         async throws
     {

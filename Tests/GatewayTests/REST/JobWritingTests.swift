@@ -14,10 +14,10 @@ import Testing
     private static let job =
         #"{"kind":"service","customer":"anna","rider":"rider-1","destination":{"lat":41.9,"lon":12.5}}"#
 
-    private static func put(_ gateway: RunningGateway, _ body: String, _ path: String = path) async throws
-        -> RESTResponse
-    {
-        try await gateway.rest("PUT", path, by: "orders", .service, body)
+    private static func put(
+        _ gateway: RunningGateway, _ body: String, _ path: String = path, headers: [String] = []
+    ) async throws -> RESTResponse {
+        try await gateway.rest("PUT", path, by: "orders", .service, body, headers: headers)
     }
 
     @Test func `PUT creates a job and then updates it, and absent members stay unchanged`() async throws {
@@ -29,7 +29,8 @@ import Testing
                 #expect(again.status == 200 && again.text == made.text && again.headers["etag"] == made.headers["etag"])
                 let moved = try await Self.put(
                     gateway,
-                    #"{"kind":"service","zone":"rome","destination":{"lat":41.8,"lon":12.4},"rider":"rider-2"}"#)
+                    #"{"kind":"service","zone":"rome","destination":{"lat":41.8,"lon":12.4},"rider":"rider-2"}"#,
+                    headers: ["If-Match: \(try #require(made.headers["etag"]))"])
                 #expect(moved.status == 200 && moved.text.contains(#""destination":{"lat":41.8,"lon":12.4}"#))
                 let record = try #require(try await gateway.ledger.recover(JobID("job-1")!).get()).record
                 #expect(record.customer == PersonID("anna") && record.rider == PersonID("rider-2"))

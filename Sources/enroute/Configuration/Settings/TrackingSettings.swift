@@ -65,7 +65,11 @@ extension SettingsTable {
             Setting(
                 "ENROUTE_JOB_RETENTION_SECONDS", .integer(60...31_536_000, unit: "seconds"),
                 default: .seconds(state.retention), "How long a job is stored after its last change.",
-                details: "Revocations are stored as long, but never for less than 48 hours.",
+                details: """
+                    Open jobs count too: one that nobody changes for so long, for example a pre-order, is deleted without an
+                    event. The value must be at least `ENROUTE_TRACKING_MAX_SHARING_SECONDS`. Revocations are stored as long,
+                    but never for less than 48 hours.
+                    """,
                 commands: ["serve", "revoke"]),
             Setting(
                 "ENROUTE_AUDIT_ACCESS_MAX_ENTRIES", .integer(1_000...100_000_000, unit: ""),

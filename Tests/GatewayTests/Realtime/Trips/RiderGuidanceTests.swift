@@ -227,6 +227,52 @@ import Tracking
         }
     }
 
+    @Test func `a reason for a job that is not this rider's, or that is not shared, is refused`() async throws {
+        try await Self.run { gateway, job in
+            for name in ["foreign", "off"] {
+                let rider = name == "foreign" ? "rider-2" : "rider-1"
+                try await gateway.putJob(name, #"{"kind":"service","customer":"anna","rider":"\#(rider)"}"#)
+            }
+            try await gateway.connect("rider-1", .rider) { rider, answers in
+                for (name, code) in [("foreign", ErrorCode.notFound), ("none", .notFound), ("off", .travelModeOff)] {
+                    try await rider.send(.unavailable(job: JobID(name)!, .hidden))
+                    let refusal = try await answers.refusal()
+                    #expect(refusal.replyTo == "unavailable" && refusal.code == code && refusal.job?.text == name)
+                }
+            }
+            let noted = try await gateway.client.run("HGET", "job:{foreign}:verdicts", "unavailable")
+            #expect(noted == .null)
+        }
+    }
+
+    @Test func `a reason is accepted right after travel mode is requested, and after the journey has ended`()
+        async throws
+    {
+        try await Self.run { gateway, _ in
+            let job = JobID("later")!
+            try await gateway.putJob(job.text, #"{"kind":"service","customer":"anna","rider":"rider-1"}"#)
+            try await gateway.changeJob(job.text, to: "on_the_way")
+            try await gateway.connect("rider-1", .rider) { rider, answers in
+                // The gateway does not know the answer to the first message when the second one arrives.
+                try await rider.send(.travel(job: job, active: true))
+                try await rider.send(.unavailable(job: job, .hidden))
+                _ = try await answers.first { if case .ok("unavailable", _, _, _, _) = $0 { true } else { nil } }
+                _ = try await answers.travelAnswer()
+                let ended = try await gateway.rest("DELETE", "/api/v1/jobs/\(job)/travel", by: "rider-1", .rider)
+                #expect(ended.status == 200, "\(ended)")
+                try await rider.send(.unavailable(job: job, .noFix))
+                let isAccepted = try await answers.first { message -> Bool? in
+                    switch message {
+                    case .ok("unavailable", _, _, _, _): true
+                    case .error: false
+                    default: nil
+                    }
+                }
+                #expect(isAccepted)
+            }
+        }
+    }
+
     @Test func `only riders can report why their location is unavailable`() async throws {
         try await Self.run { gateway, job in
             try await gateway.connect("anna", .customer) { customer, answers in
