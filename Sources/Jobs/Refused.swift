@@ -56,6 +56,32 @@ package struct Refused: Error {
         self.status = status
     }
 
+    /// The lifecycle does not allow the change, or not to this party. The message names what is allowed instead.
+    init(_ current: JobStatus, cannotBecome status: JobStatus, by party: JobParty) {
+        let what = "The job is \(current.rawValue) and cannot become \(status.rawValue)"
+        let message =
+            if status.predecessors.contains(current) {
+                "\(what) by the role \(party.rawValue), which may set it from \(Self.origins(of: status, current, party)). "
+                    + "Now these roles may: "
+                    + "\(Self.list(JobParty.allCases.filter { status.origins(causedBy: $0).contains(current) }))."
+            } else if current.successors.isEmpty {
+                "\(what): \(current.rawValue) is final."
+            } else {
+                "\(what). It can become \(Self.list(current.successors))."
+            }
+        self.init(code: .illegalTransition, message: message, status: current)
+    }
+
+    /// The statuses of the same kind of job from which the party may set `status`.
+    private static func origins(of status: JobStatus, _ current: JobStatus, _ party: JobParty) -> String {
+        let ofKind = JobKind.allCases.filter { $0.statuses.contains(current) }.flatMap(\.statuses)
+        return Self.list(status.origins(causedBy: party).filter(ofKind.contains))
+    }
+
+    private static func list(_ names: [some RawRepresentable<String>]) -> String {
+        names.map(\.rawValue).joined(separator: ", ")
+    }
+
     /// The change was based on an event that is not the newest.
     package init(overtakenBy status: JobStatus, _ head: StatusID) {
         self.init(
