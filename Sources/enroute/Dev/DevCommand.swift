@@ -36,7 +36,7 @@ struct DevCommand: AsyncParsableCommand {
             Examples:
               enroute dev
               enroute dev --seed-jobs 20 --port 8081
-              enroute dev --webhook http://localhost:3000/hooks
+              enroute dev --webhook http://localhost:3001/hooks
               enroute dev --json > dev.json
             """))
 
