@@ -61,25 +61,26 @@ package struct Refused: Error {
         let what = "The job is \(current.rawValue) and cannot become \(status.rawValue)"
         let message =
             if status.predecessors.contains(current) {
-                "\(what) by the role \(party.rawValue), which may set it from \(Self.origins(of: status, current, party)). "
-                    + "Now these roles may: "
-                    + "\(Self.list(JobParty.allCases.filter { status.origins(causedBy: $0).contains(current) }))."
+                "\(what) by the role \(party.rawValue), which may set it from "
+                    + "\(Self.origins(of: status, by: party, like: current)). Now these roles may: "
+                    + "\(Self.parties(setting: status, from: current))."
             } else if current.successors.isEmpty {
                 "\(what): \(current.rawValue) is final."
             } else {
-                "\(what). It can become \(Self.list(current.successors))."
+                "\(what). It can become \(current.successors.map(\.rawValue).joined(separator: ", "))."
             }
         self.init(code: .illegalTransition, message: message, status: current)
     }
 
-    /// The statuses of the same kind of job from which the party may set `status`.
-    private static func origins(of status: JobStatus, _ current: JobStatus, _ party: JobParty) -> String {
+    /// From where the party may set `status`, for the kind of job that has the status `current`.
+    private static func origins(of status: JobStatus, by party: JobParty, like current: JobStatus) -> String {
         let ofKind = JobKind.allCases.filter { $0.statuses.contains(current) }.flatMap(\.statuses)
-        return Self.list(status.origins(causedBy: party).filter(ofKind.contains))
+        return status.origins(causedBy: party).filter(ofKind.contains).map(\.rawValue).joined(separator: ", ")
     }
 
-    private static func list(_ names: [some RawRepresentable<String>]) -> String {
-        names.map(\.rawValue).joined(separator: ", ")
+    private static func parties(setting status: JobStatus, from current: JobStatus) -> String {
+        let parties = JobParty.allCases.filter { status.origins(causedBy: $0).contains(current) }
+        return parties.map(\.rawValue).joined(separator: ", ")
     }
 
     /// The change was based on an event that is not the newest.
