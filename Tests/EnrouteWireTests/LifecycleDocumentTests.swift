@@ -32,7 +32,7 @@ import Testing
 
     @Test(arguments: JobKind.allCases)
     func `the description of the REST interface says which status may follow which`(kind: JobKind) throws {
-        let document = try JSONValue(json: try Self.text("Sources/WebAssets/api/job-paths.json"))
+        let document = try JSONValue(json: try Self.text("Sources/WebAssets/api/job-paths.json").utf8)
         let operation = document["/api/v1/jobs/{job}/status"]?["post"]
         let description = try #require(operation?["description"]?.text)
         let changes = kind.statuses.compactMap { status -> String? in
