@@ -484,6 +484,22 @@ struct enroute_assets enroute_document_parts(void) {
     return (struct enroute_assets){document_parts, sizeof(document_parts) / sizeof(document_parts[0])};
 }
 
+static const unsigned char close_codes_md[] = {
+#embed "../EnrouteWire/protocol/close-codes.md"
+};
+static const unsigned char limits_md[] = {
+#embed "../EnrouteWire/protocol/limits.md"
+};
+
+static const struct enroute_asset protocol_documents[] = {
+    ASSET("close-codes.md", close_codes_md),
+    ASSET("limits.md", limits_md),
+};
+
+struct enroute_assets enroute_protocol_documents(void) {
+    return (struct enroute_assets){protocol_documents, sizeof(protocol_documents) / sizeof(protocol_documents[0])};
+}
+
 static const struct enroute_asset panel_files[] = {
     ASSET("demo-phone.js", demo_phone_js),
     ASSET("stage.css", stage_css),

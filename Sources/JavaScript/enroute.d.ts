@@ -217,32 +217,6 @@ export interface Pool {
 
 export interface Watch { readonly pool: Pool; stop(): void }
 
-/** An open job of a zone, without any position. Times are ms since the epoch. */
-export interface JobRow {
-  readonly job: string;
-  readonly kind: 'delivery' | 'service';
-  readonly status: Status;
-  readonly statusAt: number;
-  readonly customer: string;
-  readonly rider?: string;
-  /** What followers see; or `lost`: the rider shares its position but has been silent for 10 minutes. */
-  readonly tracking: Tracking | 'lost';
-  readonly reason?: EndReason;
-  /** Why there is no location while the rider shares its position. */
-  readonly unavailable?: UnavailableReason;
-  readonly seenAt?: number;
-  readonly proximity?: 'approaching' | 'arrived' | 'left';
-  readonly deadline?: number;
-  readonly arrivesAt?: number;
-  readonly followers: number;
-}
-
-/** A part of the list, or the jobs that have changed. */
-export interface JobsMessage {
-  readonly zone: string; readonly reset: boolean; readonly more: boolean; readonly count: number;
-  readonly jobs: readonly JobRow[]; readonly gone: readonly string[];
-}
-
 /** One reading of the phone's receiver. `at` is by `Date.now()`, which the client corrects, or by a clock that is right. */
 export interface Fix extends Place {
   readonly at: number;
@@ -300,8 +274,6 @@ export interface Events {
   eta: Eta & {readonly job: string};
   ended: {readonly job: string; readonly reason: EndReason};
   pool: {readonly zone: string};
-  /** The open jobs of a zone. The client does not send the `watch` for it. */
-  jobs: JobsMessage;
   rider: {readonly zone: string; readonly rider: string};
 }
 

@@ -311,7 +311,8 @@ extension Refused {
     fileprivate init(_ rider: PersonID, cannotTake answer: Riders.Assignment) {
         switch answer {
         case .full(let jobs):
-            self.init(code: .riderBusy, message: "\(rider) already has \(jobs.count) tasks, the maximum.")
+            let tasks = jobs.count == 1 ? "1 task" : "\(jobs.count) tasks"
+            self.init(code: .riderBusy, message: "\(rider) already has \(tasks), the maximum.")
             self.tasks = jobs
         case .taken(let other):
             self.init(assignedTo: other)

@@ -129,9 +129,7 @@ package struct JobService: Sendable {
                 let event = Durable(value: event, replicas: answer.replicas)
                 return self.finish(job, by: actor).map { event }
             case .notAllowed(let current):
-                let refused = Refused(
-                    code: .illegalTransition,
-                    message: "The job is \(current.rawValue) and cannot become \(status.rawValue).", status: current)
+                let refused = Refused(current, cannotBecome: status, by: party)
                 guard current == status, status.endOfTravel != nil else { return loop.makeFailedFuture(refused) }
                 // The change that made it so may not have been finished.
                 return self.finish(job, by: actor).flatMapThrowing { throw refused }

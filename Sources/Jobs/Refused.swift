@@ -56,6 +56,33 @@ package struct Refused: Error {
         self.status = status
     }
 
+    /// The lifecycle does not allow the change, or not to this party. The message names what is allowed instead.
+    init(_ current: JobStatus, cannotBecome status: JobStatus, by party: JobParty) {
+        let what = "The job is \(current.rawValue) and cannot become \(status.rawValue)"
+        let message =
+            if status.predecessors.contains(current) {
+                "\(what) by the role \(party.rawValue), which may set it from "
+                    + "\(Self.origins(of: status, by: party, like: current)). Now these roles may: "
+                    + "\(Self.parties(setting: status, from: current))."
+            } else if current.successors.isEmpty {
+                "\(what): \(current.rawValue) is final."
+            } else {
+                "\(what). It can become \(current.successors.map(\.rawValue).joined(separator: ", "))."
+            }
+        self.init(code: .illegalTransition, message: message, status: current)
+    }
+
+    /// From where the party may set `status`, for the kind of job that has the status `current`.
+    private static func origins(of status: JobStatus, by party: JobParty, like current: JobStatus) -> String {
+        let ofKind = JobKind.allCases.filter { $0.statuses.contains(current) }.flatMap(\.statuses)
+        return status.origins(causedBy: party).filter(ofKind.contains).map(\.rawValue).joined(separator: ", ")
+    }
+
+    private static func parties(setting status: JobStatus, from current: JobStatus) -> String {
+        let parties = JobParty.allCases.filter { status.origins(causedBy: $0).contains(current) }
+        return parties.map(\.rawValue).joined(separator: ", ")
+    }
+
     /// The change was based on an event that is not the newest.
     package init(overtakenBy status: JobStatus, _ head: StatusID) {
         self.init(

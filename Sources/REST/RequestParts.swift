@@ -64,9 +64,18 @@ extension Routes {
             if let wait { throw Problem(tooManyRequests: wait) }
         }
         guard grant.allows(verb) else {
-            throw Problem(.forbidden, status: 403, detail: "The role \(grant.role.rawValue) is not allowed to do this.")
+            throw Problem(.forbidden, status: 403, detail: Self.reason(whyNot: verb, for: grant))
         }
         return grant
+    }
+
+    /// Whether the role or only the limit of the token forbids it.
+    private static func reason(whyNot verb: Verb, for grant: Grant) -> String {
+        var unlimited = grant
+        (unlimited.job, unlimited.rider) = (nil, nil)
+        guard unlimited.allows(verb) else { return "The role \(grant.role.rawValue) is not allowed to do this." }
+        let limits = [grant.job.map { "the job \($0)" }, grant.rider.map { "the rider \($0)" }].compactMap(\.self)
+        return "The token is limited to \(limits.joined(separator: " and ")). This needs a token without that limit."
     }
 
     /// Reads the body.

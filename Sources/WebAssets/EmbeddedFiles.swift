@@ -1,4 +1,4 @@
-// The files that are part of the binary: the pages and the parts of the API documents. CWebAssets embeds them.
+// The files that are part of the binary: the pages, the parts of the API documents and two documents of the protocol. CWebAssets embeds them.
 
 internal import CWebAssets
 
@@ -6,6 +6,8 @@ internal import CWebAssets
 package enum EmbeddedFiles {
     package static let pages = Self.files(enroute_page_files())
     static let documents = Self.files(enroute_document_parts())
+    /// Close codes and limits, for the API reference.
+    static let protocolDocuments = Self.files(enroute_protocol_documents())
 
     /// The files of the demo's control panel.
     package static let panel = Self.files(enroute_panel_files())

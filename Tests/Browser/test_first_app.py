@@ -79,8 +79,8 @@ def terminal(tmp_path):
 @pytest.mark.lean
 def test_the_guide_leads_to_a_page_that_follows_a_rider(terminal, browser):
     blocks = BLOCK.findall(GUIDE.read_text())
-    assert [language for language, _ in blocks] == ["sh", "sh", "sh", "html", "sh", "sh", "sh"]
-    start, orders, folder, page, serve, ride, end = (text for _, text in blocks)
+    assert [language for language, _ in blocks] == ["sh", "sh", "sh", "html", "sh", "sh", "sh", "sh"]
+    start, orders, folder, page, serve, ride, end, hand_over = (text for _, text in blocks)
     dev = terminal.start(start.strip() + " --port 8080")
     printed = []
     for line in dev.stdout:
@@ -112,5 +112,6 @@ def test_the_guide_leads_to_a_page_that_follows_a_rider(terminal, browser):
         terminal.run(end)
         expect(own.locator("#status")).to_have_text(re.compile("^visit-1: completed, "))
         expect(own.locator("#place")).to_have_text("No position yet.")
+        assert '"rider":"rider-2"' in terminal.run(hand_over).splitlines()[-1]
     finally:
         devices.close()

@@ -50,12 +50,45 @@ import Testing
         let ended = try await DevSession.run(["--seed-jobs", "1"], ending: signal) { dev in
             folder = "\(dev.folder)/\(DevFolder.name)"
             #expect(try DemoTests.processes(naming: dev.folder).count == 1, "its redis-server")
-            let modes = try await dev.shell("stat -c %a .enroute-dev .enroute-dev/client.json")
-            #expect(modes == "700\n600\n")
+            let modes = try await dev.shell(
+                "stat -c %a .enroute-dev .enroute-dev/client.json .enroute-dev/signing.json")
+            #expect(modes == "700\n600\n600\n")
         }
         #expect(ended.left.isEmpty)
         #expect(!folder.isEmpty)
         #expect(ended.lines.contains { $0.contains("seed-1") })
+    }
+
+    @Test func `enroute token makes and explains tokens of further people in the folder of enroute dev`() async throws {
+        _ = try await DevSession.run { dev in
+            let made = try await dev.enroute(["token", "rider-2", "--role", "rider", "--lifetime", "60"])
+            #expect(made.code == 0, "\(made)")
+            let token = made.output.trimmingCharacters(in: .whitespacesAndNewlines)
+            let request = "curl -sS -H 'Authorization: Bearer \(token)' \(dev.url)/api/v1/jobs?rider=me"
+            #expect(try await dev.shell(request).contains(#""jobs":[]"#))
+            let explained = try await dev.enroute(["token", "inspect", token])
+            #expect(explained.code == 0 && explained.output.contains("rider-2"), "\(explained)")
+            // Settings with a key take precedence.
+            let other = try await dev.enroute(
+                ["token", "inspect", token], environment: ["ENROUTE_TOKEN_SECRET": RoadTests.secret])
+            #expect(other.code == 65, "\(other)")
+            // Outside the folder there is no secret, unless the folder is named.
+            let make = ["token", "rider-2", "--role", "rider"]
+            let outside = try await CommandTests.run(make)
+            #expect(outside.code == 78 && outside.error.contains("run `enroute dev` in this folder"), "\(outside)")
+            let named = try await CommandTests.run(
+                make, environment: ["ENROUTE_CLIENT_FOLDER": "\(dev.folder)/\(DevFolder.name)"])
+            #expect(named.code == 0, "\(named)")
+            for (words, advice) in [
+                (["explain", "visit-1"], "GET /api/v1/jobs/<job>/explanation"), (["webhooks", "list"], "--webhook"),
+                (["revoke", "user", "anna"], "DELETE /api/v1/grants/users/<user>"),
+                (["audit"], "GET /api/v1/zones/<zone>/audit"),
+            ] {
+                let refused = try await dev.enroute(words)
+                #expect(refused.code == 78 && refused.error.contains("With `enroute dev`, "), "\(refused)")
+                #expect(refused.error.contains(advice), "\(words): \(refused)")
+            }
+        }
     }
 
     @Test func `with --seed-jobs riders move`() async throws {

@@ -64,9 +64,9 @@ import Testing
         let guide = try String(contentsOf: Checkout.root.appending(path: "deploy/webhooks.md"), encoding: .utf8)
         let program = try #require(guide.firstMatch(of: /```python\n((?s:.+?))```/)?.1)
         let port = try await freePort()
-        try #require(program.contains("3000"))
+        try #require(program.contains("3001"))
         _ = try await DevSession.run(["--webhook", "http://localhost:\(port)/hooks"]) { dev in
-            try Data(program.replacing("3000", with: "\(port)").utf8)
+            try Data(program.replacing("3001", with: "\(port)").utf8)
                 .write(to: URL(filePath: "\(dev.folder)/receive.py"))
             _ = try await dev.enroute(["job", "create", "visit-1", "--customer", "anna"])
             let secret = "export WEBHOOK_SECRET=\(dev.value("WEBHOOK_SECRET"))\n"

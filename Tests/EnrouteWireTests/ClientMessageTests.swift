@@ -130,6 +130,21 @@ import Testing
         #expect(refusal { _ = try clientMessage(json) } == reason)
     }
 
+    @Test(arguments: [(35, 36), (25, 64)])
+    func `as many jobs with since as documented fit in one subscribe`(jobs: Int, idLength: Int) throws {
+        // Gateways choose an epoch of 64 random bits, written with the digits and letters.
+        let since = ResumePoint(
+            epoch: String(UInt64.max, radix: 36), id: StatusID("1795248617611-99")!)
+        let entries = (0..<jobs).map { number in
+            let digits = String(number)
+            let id = String(repeating: "j", count: idLength - digits.count) + digits
+            return Subscription(job: JobID(id)!, since: since)
+        }
+        let message = ClientMessage.subscribeAll(entries)
+        #expect(message.encoded.count <= Limits().messageBytes)
+        #expect(try message.encoded.withUnsafeBytes { try ClientMessage($0) } == message)
+    }
+
     @Test func `since may be null`() throws {
         #expect(
             try clientMessage(#"{"type":"subscribe","job":"job-7","since":null}"#)

@@ -1,3 +1,4 @@
+import EnrouteWire
 import Foundation
 import TestSupport
 import Testing
@@ -81,6 +82,22 @@ import Testing
             #expect(tags.count { $0 == "<\(name)" } == tags.count { $0 == "</\(name)" }, "\(name)")
         }
         #expect(!Self.html.contains("<script") && !Self.html.contains(" style="))
+    }
+
+    @Test func `the page has the close codes and the limits of the protocol`() throws {
+        for code in CloseCode.allCases where code.rawValue >= 4000 && code != .unsupportedVersion {
+            #expect(Self.html.contains(#"<th scope="row">\#(code.rawValue)</th>"#), "\(code)")
+        }
+        for limit in ["SUBSCRIPTIONS", "MESSAGE_BYTES", "SESSIONS_PER_PERSON", "QUEUE_BYTES"] {
+            #expect(Self.html.contains("<td><code>\(limit)</code>"), "\(limit)")
+        }
+        for section in ["guide-close-codes", "guide-revocation", "guide-messages", "guide-slow-readers"] {
+            #expect(APIReference.parts.contents.contains(##"<a href="#\##(section)">"##), "\(section)")
+        }
+        let start = try #require(Self.html.range(of: #"aria-labelledby="document-close-codes""#)).lowerBound
+        let end = try #require(Self.html.range(of: #"aria-labelledby="schemas""#)).lowerBound
+        // No Markdown is left.
+        for mark in ["](", "`", "\n- ", "\n|", "##"] { #expect(!Self.html[start..<end].contains(mark), "\(mark)") }
     }
 
     @Test func `texts of the documents cannot become HTML`() {

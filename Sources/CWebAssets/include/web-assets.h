@@ -1,4 +1,4 @@
-// Files that are part of the binary: two tables, sorted as the folders are.
+// Files that are part of the binary: a table for each folder, sorted as the folder is.
 
 #ifndef ENROUTE_WEB_ASSETS_H
 #define ENROUTE_WEB_ASSETS_H
@@ -23,6 +23,9 @@ struct enroute_assets enroute_page_files(void);
 
 /// Every file of Sources/WebAssets/api.
 struct enroute_assets enroute_document_parts(void);
+
+/// The documents of Sources/EnrouteWire/protocol that the API reference contains.
+struct enroute_assets enroute_protocol_documents(void);
 
 /// Every file of Sources/enroute/Demo/Panel.
 struct enroute_assets enroute_panel_files(void);

@@ -106,6 +106,12 @@ package struct JSONReader {
         try JSONNumber(self.rawNumber()).integer
     }
 
+    /// - Parameter name: the member, for the error.
+    mutating func integer(_ name: StaticString) throws(BadMessage) -> Int64 {
+        let number = try JSONNumber(self.rawNumber())
+        do { return try number.integer } catch { throw BadMessage("\(name) must be a whole number") }
+    }
+
     /// Checks and skips one value of any kind, and returns its bytes.
     @discardableResult
     package mutating func value() throws(BadMessage) -> UnsafeRawBufferPointer {

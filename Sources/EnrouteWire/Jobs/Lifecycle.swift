@@ -67,6 +67,9 @@ extension JobStatus {
         }
     }
 
+    /// The statuses that may follow this one; empty for the end of a job.
+    public var successors: [JobStatus] { Self.allCases.filter { $0.predecessors.contains(self) } }
+
     /// Whether the rider may share its position in this status: it is travelling to the customer.
     public static let travelling: [JobStatus] = [.inTransit, .onTheWay]
     public var allowsTravel: Bool { Self.travelling.contains(self) }

@@ -34,7 +34,7 @@ enum DecodedFix {
         try reader.object { (name, reader) throws(BadMessage) in
             if name.equals("at") {
                 try members.once(0)
-                at = try reader.integer()
+                at = try reader.integer("at")
             } else if name.equals("lat") {
                 try members.once(1)
                 latitude = try reader.double()

@@ -51,7 +51,7 @@ extension LocationBatch {
         try reader.object { (name, reader) throws(BadMessage) in
             if name.equals("seq") {
                 try members.once(0)
-                sequence = try reader.integer()
+                sequence = try reader.integer("seq")
             } else if name.equals("jobs") {
                 try members.once(1)
                 try reader.array { (reader) throws(BadMessage) in

@@ -117,7 +117,7 @@ extension LocationReport {
                 }
             } else if name.equals("seq") {
                 try members.once(1)
-                sequence = try reader.integer()
+                sequence = try reader.integer("seq")
             } else if name.equals("fixes") {
                 try members.once(2)
                 (fixes, invalidFixes) = try reader.fixes(of: "a location message")

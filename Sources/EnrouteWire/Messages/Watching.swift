@@ -65,7 +65,7 @@ private struct WatchFields {
             } else if name.equals("since") {
                 try members.once(1)
                 guard !reader.null() else { return }
-                let version = try reader.integer()
+                let version = try reader.integer("since")
                 guard PoolView.versions.contains(version) else {
                     throw BadMessage("since must be the version of a pool or a rider, 1 to 16 digits")
                 }

@@ -120,13 +120,17 @@ extension LoopState {
         }
         let revocations = self.revocations
         return self.signIn(.token(token), from: address).flatMapErrorThrowing { error in
-            throw switch (error as? SignInRefusal)?.code {
+            let refusal = error as? SignInRefusal
+            throw switch refusal?.code {
             case .tokenExpired: Refused(code: .tokenExpired, message: "The token has expired.")
             case .insufficientState:
                 Refused(code: .unavailable, message: "The token cannot be verified at the moment. Try again later.")
             case .rateLimited:
                 Refused(code: .rateLimited, message: "Too many invalid tokens from this address. Try again later.")
-            default: Refused(code: .unauthorized, message: "The token was rejected.")
+            default:
+                Refused(
+                    code: .unauthorized,
+                    message: "The token was rejected." + (refusal?.refusal.map { " \($0.sentence)" } ?? ""))
             }
         }.flatMapThrowing { new in
             guard new.grant.person == old.grant.person, new.grant.role == old.grant.role else {

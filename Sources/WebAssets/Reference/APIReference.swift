@@ -1,7 +1,7 @@
-// The reference page at /docs, rendered from the OpenAPI and the AsyncAPI document: it needs no JavaScript and no other site, and
-// it cannot differ from the documents.
+// The reference page at /docs, rendered from the OpenAPI document, the AsyncAPI document and two documents of the protocol: it
+// needs no JavaScript and no other site, and it cannot differ from the documents.
 
-/// Renders both documents as HTML.
+/// Renders the documents as HTML.
 package struct APIReference {
     let openAPI: DocumentValue
     let asyncAPI: DocumentValue
@@ -36,14 +36,14 @@ package struct APIReference {
             }
             reference += """
                 <section aria-labelledby="\(group.id)"><h2 id="\(group.id)">\(group.title.escaped)</h2>
-                <p>\(Self.prose(group.text))</p>\(entries.joined(separator: "\n"))</section>
+                \(group.text.isEmpty ? "" : "<p>\(Self.prose(group.text))</p>")\(entries.joined(separator: "\n"))</section>
 
                 """
         }
         return Parts(contents: contents, reference: reference)
     }
 
-    /// A chapter: the operations of a tag, the messages of a direction, the schemas.
+    /// A chapter: the operations of a tag, the messages of a direction, a document of the protocol, the schemas.
     struct Group {
         let id: String
         let title: String
@@ -51,7 +51,7 @@ package struct APIReference {
         let entries: [Entry]
     }
 
-    /// An operation, a message or a schema.
+    /// An operation, a message, a section or a schema.
     struct Entry {
         let id: String
         /// HTML for the contents.
@@ -67,7 +67,7 @@ package struct APIReference {
                 id: "tag-\(name)", title: "REST: \(name)", text: tag["description"]?.text ?? "",
                 entries: self.operations(of: name))
         }
-        return tags + self.messageGroups + [
+        return tags + self.messageGroups + self.guideGroups + [
             Group(
                 id: "schemas", title: "Schemas", text: "The types that requests, responses and messages share.",
                 entries: self.schemas)
@@ -108,14 +108,18 @@ package struct APIReference {
     }
 
     /// A table with a caption for screen readers; nothing without rows.
-    static func table(_ caption: String, _ columns: [String], _ rows: [[String]]) -> String {
+    ///
+    /// - Parameter isTitled: whether the caption is a heading, too.
+    static func table(
+        _ caption: String, _ columns: [String], _ rows: [[String]], isTitled: Bool = true
+    ) -> String {
         guard !rows.isEmpty else { return "" }
         let head = columns.map { #"<th scope="col">\#($0)</th>"# }.joined()
         let body = rows.map { row in
             "<tr>" + #"<th scope="row">\#(row[0])</th>"# + row.dropFirst().map { "<td>\($0)</td>" }.joined() + "</tr>"
         }
         return """
-            <h4>\(caption)</h4><table><caption class="unseen">\(caption)</caption><thead><tr>\(head)</tr></thead>
+            \(isTitled ? "<h4>\(caption)</h4>" : "")<table><caption class="unseen">\(caption)</caption><thead><tr>\(head)</tr></thead>
             <tbody>\(body.joined(separator: "\n"))</tbody></table>
             """
     }

@@ -62,7 +62,10 @@ struct AuditCommand: AsyncParsableCommand {
     func run() async throws {
         try await exitingCleanly {
             let configuration = try ProcessConfiguration(file: self.config, command: "audit")
-            let (ledger, state) = (try configuration.redis().ledger, try configuration.liveState())
+            let ledger = try configuration.redis(
+                withDev: "send GET /api/v1/zones/<zone>/audit with the token of ops"
+            ).ledger
+            let state = try configuration.liveState()
             let logger = try configuration.logger()
             let loop = MultiThreadedEventLoopGroup.singleton.next()
             let client = try await loop.submit {

@@ -79,7 +79,10 @@ struct ExplainCommand: AsyncParsableCommand {
     func run() async throws {
         try await exitingCleanly {
             let configuration = try ProcessConfiguration(file: self.config)
-            let (addresses, state) = (try configuration.redis(), try configuration.liveState())
+            let addresses = try configuration.redis(
+                withDev: "send GET /api/v1/jobs/<job>/explanation (or riders/<rider>/explanation) with the token of ops"
+            )
+            let state = try configuration.liveState()
             let freshness = try configuration.seconds("ENROUTE_TRACKING_STALE_AFTER_SECONDS")
             let (live, ledger) = (try await Self.client(addresses.live), try await Self.client(addresses.ledger))
             defer {

@@ -36,7 +36,8 @@ struct InspectTokenCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await exitingCleanly {
-            let configuration = try ProcessConfiguration(file: self.config, command: "token")
+            var configuration = try ProcessConfiguration(file: self.config, command: "token")
+            if self.config == nil { configuration = try configuration.withSecretOfDev() }
             let (verifier, keys) = try await configuration.tokens()
             let token = try self.token ?? Self.standardInput()
             let now = Int64(Date.now.timeIntervalSince1970)

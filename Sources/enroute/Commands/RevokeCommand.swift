@@ -73,7 +73,10 @@ struct RevokeCommand: AsyncParsableCommand {
     func run() async throws {
         try await exitingCleanly {
             let configuration = try ProcessConfiguration(file: self.config, command: "revoke")
-            let (ledger, state) = (try configuration.redis().ledger, try configuration.liveState())
+            let ledger = try configuration.redis(
+                withDev: "send DELETE /api/v1/grants/users/<user> (or tokens, jobs, links) with the token of ops"
+            ).ledger
+            let state = try configuration.liveState()
             let logger = try configuration.logger()
             let loop = MultiThreadedEventLoopGroup.singleton.next()
             let client = try await loop.submit {

@@ -16,7 +16,8 @@ struct TokenCommand: AsyncParsableCommand {
         discussion: wrappable(
             """
             Signs with ENROUTE_TOKEN_SECRET (HS256) or, with --key, with a private key in PEM: P-256 (ES256), RSA (RS256)
-            or Ed25519 (EdDSA). `enroute token make --help` lists the options.
+            or Ed25519 (EdDSA). In a folder in which `enroute dev` runs, it signs with the secret of that gateway unless a
+            key is set. `enroute token make --help` lists the options.
 
             Examples:
               ENROUTE_TOKEN_SECRET=$(openssl rand -hex 32) \\
@@ -64,7 +65,8 @@ struct MakeTokenCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await exitingCleanly {
-            let configuration = try ProcessConfiguration(file: self.config, command: "token")
+            var configuration = try ProcessConfiguration(file: self.config, command: "token")
+            if self.config == nil, self.key == nil { configuration = try configuration.withSecretOfDev() }
             let (issuer, audience) = (configuration.tokenIssuer(), configuration.tokenAudience())
             let mint: TokenMint
             if let key {
@@ -74,7 +76,9 @@ struct MakeTokenCommand: AsyncParsableCommand {
                 mint = try await TokenMint(privateKeyPEM: pem, kid: self.kid, issuer: issuer, audience: audience)
             } else {
                 let secret = try configuration.required(
-                    "ENROUTE_TOKEN_SECRET", "the secret that the gateway verifies tokens with. Or use --key.")
+                    "ENROUTE_TOKEN_SECRET",
+                    "the secret that the gateway verifies tokens with. Or use --key, or run `enroute dev` in this folder."
+                )
                 mint = try await TokenMint(secret: secret, issuer: issuer, audience: audience)
             }
             // `validate` has checked both.

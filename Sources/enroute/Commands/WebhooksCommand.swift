@@ -46,7 +46,10 @@ struct WebhooksCommand: AsyncParsableCommand {
         func connected(_ body: (WebhookOperations) async throws -> Void) async throws {
             try await exitingCleanly {
                 let configuration = try ProcessConfiguration(file: self.config, command: "webhooks")
-                let (ledger, state) = (try configuration.redis().ledger, try configuration.liveState())
+                let ledger = try configuration.redis(
+                    withDev: "use its option --webhook, or /api/v1/webhooks with the token of service"
+                ).ledger
+                let state = try configuration.liveState()
                 let settings = try configuration.webhooks()
                 let logger = try configuration.logger()
                 let loop = MultiThreadedEventLoopGroup.singleton.next()

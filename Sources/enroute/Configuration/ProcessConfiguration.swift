@@ -95,10 +95,12 @@ struct ProcessConfiguration {
         return logger
     }
 
-    func redis() throws -> (live: RedisAddress, ledger: RedisAddress) {
+    /// - Parameter request: what to do instead with the gateway of `enroute dev`, whose Redis has no URL.
+    func redis(withDev request: String? = nil) throws -> (live: RedisAddress, ledger: RedisAddress) {
+        let advice =
+            request.map { "With `enroute dev`, \($0) instead." } ?? "`enroute demo` and `enroute dev` need none."
         let url = try self.required(
-            "ENROUTE_REDIS_LIVE_URL",
-            "the URL of Redis, for example redis://127.0.0.1:6379. `enroute demo` does not need it.")
+            "ENROUTE_REDIS_LIVE_URL", "the URL of Redis, for example redis://127.0.0.1:6379. \(advice)")
         let live = try self.naming("ENROUTE_REDIS_LIVE_URL") { try RedisAddress(url: url) }
         return (live, try self.redisAddress("ENROUTE_REDIS_LEDGER_URL") ?? live)
     }

@@ -29,14 +29,15 @@ struct DevCommand: AsyncParsableCommand {
             and a command that sends a test. Events that are not accepted are sent again every two seconds, for an hour.
 
             The folder .enroute-dev receives the tokens, enroute.js and an example, and is removed at the end. `enroute job`
-            and `enroute rider` find the gateway and its tokens there, without any option. Everything is lost at the end. Not
-            for production: see `enroute serve`. Exit codes: 0 stopped, 69 the port is in use or redis-server is missing, 78
+            and `enroute rider` find the gateway and its tokens there, without any option, and `enroute token` makes tokens
+            of further people: enroute token rider-2 --role rider. Everything is lost at the end. Not for production: see
+            `enroute serve`. Exit codes: 0 stopped, 69 the port is in use or redis-server is missing, 78
             the folder cannot be written.
 
             Examples:
               enroute dev
               enroute dev --seed-jobs 20 --port 8081
-              enroute dev --webhook http://localhost:3000/hooks
+              enroute dev --webhook http://localhost:3001/hooks
               enroute dev --json > dev.json
             """))
 
@@ -63,9 +64,6 @@ struct DevCommand: AsyncParsableCommand {
 
     @Flag(help: "Print one line of JSON with the URL, the tokens and the commands, for scripts.")
     var json = false
-
-    /// Issuer and audience of the tokens.
-    private static let issuer = "enroute-dev"
 
     func validate() throws {
         guard (0...65_535).contains(self.port) else { throw ValidationError("--port must be 0 to 65535.") }
@@ -109,12 +107,13 @@ struct DevCommand: AsyncParsableCommand {
 
     /// Runs the gateway until the task is cancelled.
     private func serve(_ redis: RedisServer, _ folder: DevFolder) async throws {
-        let secret = "\(UUID())\(UUID())"
+        let signing = DevSigning.make()
         let client = HTTPClient()
         defer { client.shutdown { _ in } }
-        let mint = try await TokenMint(secret: secret, issuer: Self.issuer, audience: Self.issuer)
+        let mint = try await TokenMint(
+            secret: signing.secret, issuer: signing.issuer, audience: signing.audience)
         let (ports, port) = AsyncStream.makeStream(of: Int.self)
-        let settings = try await self.settings(redis, secret)
+        let settings = try await self.settings(redis, signing)
         let webhooks = try await DevWebhook.add(
             self.webhooks, secret: self.webhookSecret ?? WebhookSignature.makeSecret(), to: settings,
             logger: Self.logger)
@@ -129,7 +128,7 @@ struct DevCommand: AsyncParsableCommand {
                 let orders = DemoOrders(
                     mint: mint, url: "http://127.0.0.1:\(port)", client: client,
                     report: { Output.complain("enroute dev: \($0) Retrying.\n") })
-                try await self.open(orders, webhooks, folder)
+                try await self.open(orders, signing, webhooks, folder)
             }
             // The first one to end has failed: both run until they are cancelled.
             try await group.next()
@@ -137,12 +136,14 @@ struct DevCommand: AsyncParsableCommand {
     }
 
     /// Announces the gateway and moves the riders, until the task is cancelled.
-    private func open(_ orders: DemoOrders, _ webhooks: [DevWebhook], _ folder: DevFolder) async throws {
+    private func open(
+        _ orders: DemoOrders, _ signing: DevSigning, _ webhooks: [DevWebhook], _ folder: DevFolder
+    ) async throws {
         let riders = DevRiders(orders: orders)
         try await riders.describe(DevGuide.rider)
         let guide = try await DevGuide(
             url: orders.url, folder: folder.path, webhooks: webhooks, mint: orders.mint)
-        try folder.write(guide)
+        try folder.write(guide, signing)
         say(self.json ? try guide.json : guide.text(seedJobs: self.seedJobs))
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await riders.keepReachable(DevGuide.rider) }
@@ -153,9 +154,9 @@ struct DevCommand: AsyncParsableCommand {
         }
     }
 
-    private func settings(_ redis: RedisServer, _ secret: String) async throws -> GatewaySettings {
+    private func settings(_ redis: RedisServer, _ signing: DevSigning) async throws -> GatewaySettings {
         var settings = try await GatewaySettings.onThisMachine(
-            live: redis.url, ledger: redis.url, secret: secret, issuer: Self.issuer, port: self.port)
+            live: redis.url, ledger: redis.url, secret: signing.secret, issuer: signing.issuer, port: self.port)
         settings.origins = .ownAndLoopback
         settings.webhooks = .development
         settings.liftLimitsOfAddresses()

@@ -1,5 +1,5 @@
-// The folder that `enroute dev` fills for the apps and commands of a developer: where the gateway is, tokens, enroute.js and an
-// example. Only its owner may enter it, because tokens are credentials even on this machine.
+// The folder that `enroute dev` fills for the apps and commands of a developer: where the gateway is, tokens, what they are signed
+// with, enroute.js and an example. Only its owner may enter it, because tokens are credentials even on this machine.
 
 import Foundation
 import WebAssets
@@ -58,9 +58,10 @@ struct DevFolder {
     }
 
     /// Writes all files. An earlier `enroute dev` may have left some.
-    func write(_ guide: DevGuide) throws {
+    func write(_ guide: DevGuide, _ signing: DevSigning) throws {
         let own: [(name: String, data: Data)] = [
-            (Self.credentials, try guide.credentials.encoded), ("follow.mjs", Data(Self.example.utf8)),
+            (Self.credentials, try guide.credentials.encoded), (DevSigning.file, try signing.encoded),
+            ("follow.mjs", Data(Self.example.utf8)),
             ("package.json", Data(Self.package.utf8)),
         ]
         for (name, data) in own + Self.modules.map({ ($0, Data(EmbeddedFiles.pages[$0] ?? [])) }) {
@@ -74,7 +75,7 @@ struct DevFolder {
 
     /// Removes the files, the marker last, and the folder unless something else is in it or it was there before.
     func remove() {
-        for name in [Self.credentials, "follow.mjs", "package.json"] + Self.modules + [Self.marker] {
+        for name in [Self.credentials, DevSigning.file, "follow.mjs", "package.json"] + Self.modules + [Self.marker] {
             try? FileManager.default.removeItem(atPath: "\(self.path)/\(name)")
         }
         if !self.isForeign { rmdir(self.path) }

@@ -118,7 +118,8 @@ struct DevGuide: Sendable {
         lines += ["", "# Run these lines in another terminal. The tokens are valid for a day."] + self.variables
         for step in self.steps { lines += ["", "# \(step.title)", step.command] }
         lines += [
-            "", "# Commands of enroute find this gateway by ENROUTE_CLIENT_FOLDER, or in this folder:",
+            "", "# A token of another person, in this folder: enroute token rider-2 --role rider",
+            "# Commands of enroute find this gateway by ENROUTE_CLIENT_FOLDER, or in this folder:",
             "#   enroute job show \(Self.job)      enroute job follow \(Self.job)      enroute rider show",
         ]
         return lines.joined(separator: "\n")

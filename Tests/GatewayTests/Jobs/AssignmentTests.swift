@@ -53,6 +53,7 @@ import Testing
                 #expect(first.status == 200 && again.status == 200 && again.member("fence") == fence)
                 let busy = try await Self.assign("b", to: "rider-1", gateway)
                 #expect(busy.status == 409 && busy.member("code") == "rider_busy" && busy.member("tasks") == ["a"])
+                #expect(busy.member("detail") == "rider-1 already has 1 task, the maximum.")
                 let taken = try await Self.assign("a", to: "rider-2", gateway)
                 #expect(taken.status == 409 && taken.member("code") == "conflict")
                 let handed = try await Self.assign("a", to: "rider-2", gateway, insteadOf: "rider-1")

@@ -74,6 +74,34 @@ import Testing
         }
     }
 
+    @Test func `a refused change names the statuses that may follow, or the roles that may make it`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                _ = try await gateway.travellingJob()
+                @Sendable func detail(_ status: String, by person: String, _ role: Role) async throws -> String {
+                    let refused = try await gateway.rest(
+                        "POST", Self.path, by: person, role, #"{"status":"\#(status)"}"#)
+                    #expect(refused.status == 409 && refused.member("jobStatus") != nil, "\(refused)")
+                    return try #require(refused.member("detail"))
+                }
+                #expect(
+                    try await detail("completed", by: "orders", .service)
+                        == "The job is on_the_way and cannot become completed. It can become work_in_progress, cancelled."
+                )
+                #expect(
+                    try await detail("cancelled", by: "anna", .customer)
+                        == "The job is on_the_way and cannot become cancelled by the role customer, which may set it from "
+                        + "assigned. Now these roles may: ops, service.")
+                let cancelled = try await gateway.rest(
+                    "POST", Self.path, by: "orders", .service, #"{"status":"cancelled"}"#)
+                #expect(cancelled.status == 200, "\(cancelled)")
+                #expect(
+                    try await detail("on_the_way", by: "orders", .service)
+                        == "The job is cancelled and cannot become on_the_way: cancelled is final.")
+            }
+        }
+    }
+
     @Test(arguments: ["", "a b", "ä", String(repeating: "k", count: 129)])
     func `an invalid idempotency key is refused, and nothing is changed`(key: String) async throws {
         try await within {

@@ -196,6 +196,9 @@ import Telemetry
         }
         let rest = try #require(try Self.documents()[0].at("#/components/schemas"))
         #expect(rest["JobTracking"]?["enum"]?.texts == JobTracking.allCases.map(\.rawValue))
+        let events = LedgerEvent.Kind.allCases
+        #expect(rest["OutgoingEventType"]?["enum"]?.texts == events.map(\.rawValue))
+        #expect(rest["WebhookEventType"]?["enum"]?.texts == events.filter { $0 != .test }.map(\.rawValue))
         #expect(rest.at("#/LocationBatch/properties/fixes/maxItems") == .number(Double(LocationReport.maxFixes)))
         #expect(rest.at("#/LocationBatch/properties/jobs/maxItems") == .number(Double(LocationReport.maxJobs - 1)))
         #expect(

@@ -1,0 +1,59 @@
+// What `enroute dev` signs tokens with. It is in the folder of `enroute dev`, so that `enroute token` makes tokens of further
+// people there, and explains them. It is valid for the gateway of that process only.
+
+import Foundation
+
+/// The secret, the issuer and the audience of the tokens of a gateway for development.
+struct DevSigning: Codable, Equatable, Sendable {
+    let secret: String
+    let issuer: String
+    let audience: String
+
+    /// The name of its file in a `DevFolder`.
+    static let file = "signing.json"
+    private static let name = "enroute-dev"
+
+    /// A new secret.
+    static func make() -> Self { Self(secret: "\(UUID())\(UUID())", issuer: Self.name, audience: Self.name) }
+
+    var encoded: Data {
+        get throws {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+            return try encoder.encode(self) + Data("\n".utf8)
+        }
+    }
+
+    /// - Returns: `nil` where `enroute dev` does not run.
+    static func stored(in folder: String) throws -> Self? {
+        let path = "\(folder)/\(Self.file)"
+        guard let data = FileManager.default.contents(atPath: path) else { return nil }
+        guard let signing = try? JSONDecoder().decode(Self.self, from: data) else {
+            throw ConfigurationError(description: "\(path) is not a file of enroute dev. Restart enroute dev.")
+        }
+        return signing
+    }
+
+    /// The same as settings.
+    fileprivate var settings: [String: String] {
+        [
+            "ENROUTE_TOKEN_SECRET": self.secret, "ENROUTE_TOKEN_ISSUER": self.issuer,
+            "ENROUTE_TOKEN_AUDIENCE": self.audience,
+        ]
+    }
+}
+
+extension ProcessConfiguration {
+    /// The settings of the environment. If they name no key of tokens and `enroute dev` runs in this folder, its secret is one.
+    func withSecretOfDev() throws -> ProcessConfiguration {
+        let keys = [
+            "ENROUTE_TOKEN_SECRET", "ENROUTE_TOKEN_PUBLIC_KEY_FILES", "ENROUTE_TOKEN_JWKS_URL",
+            "ENROUTE_TOKEN_PROVIDERS_FILE",
+        ]
+        guard !keys.contains(where: self.isSet),
+            let signing = try DevSigning.stored(in: self.text("ENROUTE_CLIENT_FOLDER") ?? DevFolder.name)
+        else { return self }
+        return ProcessConfiguration(
+            SettingSources(environment: ProcessInfo.processInfo.environment.merging(signing.settings) { $1 }))
+    }
+}
