@@ -8,6 +8,9 @@ export const LOST_AFTER = 2_000;
 /** ms without a word from the gateway after which an older position is stale. Otherwise the gateway says which one is. */
 export const STALE_AFTER = 30_000;
 
+/** `https://track.example/track/visit-1?lang=de#secret`: the address of a tracking link, with or without a language. */
+export const LINK = /^(https?:\/\/.+)\/track\/([A-Za-z0-9_-]+)(?:\?[^#]*)?#(.+)$/;
+
 const TRAVELLING = ['on_the_way', 'in_transit'];
 const SEEN = ['live', 'stale'];
 /** Statuses whose short text says everything. */

@@ -2,7 +2,7 @@
 // text. Importing it registers nothing and needs no document, so it can be imported on a server, and bundlers may leave it
 // out. element-text.js decides what to show; this file connects, and writes the texts to the document.
 
-import {elementTexts} from './element-text.js';
+import {LINK, elementTexts} from './element-text.js';
 import {Enroute} from './enroute.js';
 import {unknownView} from './enroute-view.js';
 import {readersLocale} from './enroute-words.js';
@@ -12,8 +12,6 @@ const EVERY = 1_000;
 /** ms until translations that could not be loaded are requested again. */
 const ASK_TEXTS_AGAIN = 30_000;
 
-/** `https://track.example/track/visit-1#secret`: the address of a tracking link. */
-const LINK = /^(https?:\/\/.+)\/track\/([A-Za-z0-9_-]+)(?:\?[^#]*)?#(.+)$/;
 const PARTS = ['status', 'tracking', 'arrival', 'updated', 'note'];
 /** Properties that an app may set before the element is defined. */
 const PROPERTIES = ['client', 'credential'];

@@ -1,6 +1,7 @@
 """Signing in on the customer's page: with a typed code, and again after the session expired. test_privacy.py tests codes in
 the address. The other pages have the same panel (page-sign-in.js)."""
 
+import pytest
 from playwright.sync_api import expect
 
 
@@ -33,3 +34,22 @@ def test_an_expired_session_asks_to_sign_in_and_keeps_the_content(order_system, 
     expect(page.locator("#signin")).to_be_hidden()
     delivery.status("preparing")
     expect(page.locator("#headline")).to_have_text("Your order is being prepared")
+
+
+@pytest.mark.lean
+def test_an_ended_link_whose_session_is_refused_before_the_first_answer_shows_the_end(order_system, phone):
+    delivery = order_system.delivery("accepted", "preparing", "ready_for_pickup", "in_transit")
+    url = delivery.guest_url
+    delivery.status("delivered")
+    held = []
+    page = phone()
+    page.route(f"**/track/{delivery.name}", lambda route: (
+        held.append(route) if route.request.resource_type == "fetch" else route.continue_()))
+    with page.expect_event("websocket") as opened:
+        page.goto(url)
+    opened.value.wait_for_event("close")
+    for route in held:
+        route.abort()
+    page.unroute_all()
+    expect(page.locator("#headline")).to_contain_text("Delivered at")
+    expect(page.locator("#refusal")).to_be_hidden()

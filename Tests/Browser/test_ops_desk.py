@@ -389,3 +389,28 @@ def test_escape_closes_a_form_and_keeps_its_note_then_closes_the_job(order_syste
 
 def bulk(page, name):
     return page.locator(f'#bulk [data-bulk="{name}"]')
+
+
+@pytest.mark.lean
+def test_a_note_that_is_being_written_keeps_its_place_when_the_job_changes(order_system, look, zone):  # noqa: F811
+    job = order_system.delivery("accepted", "preparing", zone=zone)
+    page = look(f"?zone={zone}&job={job.name}")
+    action(page, "note").click()
+    page.keyboard.type("code 4711")
+    page.keyboard.press("Home")
+    job.status("ready_for_pickup")
+    expect(page.locator("#job .plainlist li")).to_have_count(4)
+    page.keyboard.type("Gate ")
+    expect(page.locator("#operations-note")).to_have_value("Gate code 4711")
+
+
+@pytest.mark.lean
+def test_nothing_of_an_erased_job_stays_on_the_desk(order_system, look, zone):  # noqa: F811
+    job = order_system.delivery(
+        "accepted", zone=zone, recipient={"name": "M. Rossi", "address": "Via Nomentana 3"}, display={"note": "Ring twice."})
+    page = look(f"?zone={zone}&job={job.name}")
+    expect(page.locator("#job")).to_contain_text("M. Rossi")
+    job.status("cancelled")
+    order_system.ask("DELETE", f"jobs/{job.name}")
+    for text in ("M. Rossi", "Via Nomentana", "Ring twice"):
+        expect(page.locator("#job")).not_to_contain_text(text)

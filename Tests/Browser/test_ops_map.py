@@ -200,3 +200,30 @@ def test_5000_markers_that_move_cost_less_than_a_frame_each_and_no_elements(
                   longest_task_ms=max(trace.tasks.computing), elements=elements)
     assert elements < 150
     assert work < FRAME_MS, "a frame of 60 a second has no room for this"
+
+
+@pytest.mark.lean
+def test_riders_count_as_silent_while_only_the_socket_of_the_map_is_lost(order_system, rider, desktop, zone):  # noqa: F811
+    visit = order_system.visit("on_the_way", zone=zone)
+    rider(visit).travel().report(to_the_door(HOME).at(0), is_answered=True)
+    sockets, is_lost = [], False
+
+    def connect(socket):
+        if is_lost:
+            socket.close(code=1011)
+        else:
+            socket.connect_to_server()
+            sockets.append(socket)
+
+    page = desktop()
+    page.route_web_socket(re.compile("/v1$"), connect)
+    page.goto(order_system.sign_in_url(f"/ops?zone={zone}", "ops", "olga"))
+    expect(legend(page, "rider live")).to_be_visible()
+    is_lost = True
+    sockets[-1].close(code=1011)
+    expect(page.locator("#offline")).to_contain_text("The map isn’t up to date")
+    expect(legend(page, "rider silent")).to_be_visible()
+    expect(legend(page, "rider live")).to_be_hidden()
+    is_lost = False
+    expect(page.locator("#offline")).to_be_hidden()
+    expect(legend(page, "rider live")).to_be_visible()

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import {readFileSync} from 'node:fs';
 import {test} from 'node:test';
-import {LOST_AFTER, STALE_AFTER, elementTexts} from '../../Sources/JavaScript/element-text.js';
+import {LINK, LOST_AFTER, STALE_AFTER, elementTexts} from '../../Sources/JavaScript/element-text.js';
 import {EnrouteJob, defineEnrouteJob} from '../../Sources/JavaScript/element.js';
 import {reduce, unknownView} from '../../Sources/JavaScript/enroute-view.js';
 import {snapshot} from './connected.mjs';
@@ -126,4 +126,11 @@ test('a server can import the element, and defines nothing', () => {
   assert.equal(globalThis.customElements, undefined);
   assert.equal(defineEnrouteJob(), EnrouteJob);
   assert.deepEqual(EnrouteJob.observedAttributes, ['gateway', 'job', 'token', 'link', 'lang']);
+});
+
+test('the address of a tracking link may name a language', () => {
+  for (const query of ['', '?lang=de', '?']) {
+    const parts = LINK.exec(`https://track.example/enroute/track/visit-1${query}#s3cret`)?.slice(1);
+    assert.deepEqual(parts, ['https://track.example/enroute', 'visit-1', 's3cret'], query);
+  }
 });

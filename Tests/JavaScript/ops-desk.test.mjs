@@ -236,3 +236,11 @@ test('a rider who has left the route, and one who is not drawn, have no route', 
   way.take({polyline: 'nonsense\u0001'});
   assert.equal(way.from(world(0, 0.0005), home).kind, 'line');
 });
+
+test('without a connection the riders on the map are not shown as live', () => {
+  const book = new PlaceBook();
+  book.take(message([{job: 'a', rider: 'ben', destination: spot(1, 1), position: spot(2, 2), at: 5}]));
+  const markers = (more) => tally(book.markers({row: () => row('a'), riders: new Map(), silent: new Set(), now: NOW, ...more}));
+  assert.deepEqual(markers(), {'job open': 1, 'rider live': 1});
+  assert.deepEqual(markers({isOld: true}), {'job open': 1, 'rider silent': 1});
+});

@@ -5,7 +5,7 @@ import {test} from 'node:test';
 
 import {settled} from './clock.mjs';
 import {browser, ownClock} from './page.mjs';
-import {Poller, RequestFailed, updateList} from '../../Sources/WebAssets/web/ops-polling.js';
+import {Poller, RequestFailed, clock, setClock, updateList} from '../../Sources/WebAssets/web/ops-polling.js';
 import {JobList} from '../../Sources/WebAssets/web/ops-list.js';
 
 const page = (version, job, next) => ({version, reset: true, jobs: [{job}], gone: [], next});
@@ -86,4 +86,23 @@ test('while one resource fails, answers to others do not report an open connecti
   poller.stop();
   await settled();
   assert.ok(told.includes('429 false') && told.at(-1) === '200 true', told);
+});
+
+test('the desk uses the gateway\u2019s time, also after the device\u2019s clock was corrected', async (run) => {
+  const NOW = Date.UTC(2026, 10, 30, 9);
+  let wall = NOW + 3_600_000;
+  run.mock.method(Date, 'now', () => wall);
+  run.mock.method(globalThis, 'fetch', async () => Response.json({}, {headers: {Date: new Date(NOW).toUTCString()}}));
+  const poller = new Poller({signIn: {header: ''}, onState() {}});
+  const ahead = async () => {
+    await poller.get('zones');
+    return Math.abs(clock() - NOW);
+  };
+  assert.ok(await ahead() <= 1_000);
+  wall = NOW;
+  assert.ok(await ahead() <= 1_000);
+  const before = clock();
+  setClock(null);
+  setClock(new Date(NOW + 1_000).toUTCString());
+  assert.equal(clock(), before, 'neither an answer without a time nor its whole seconds move the clock');
 });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import {readdirSync, readFileSync} from 'node:fs';
 import {test} from 'node:test';
 
-import {gateway} from '../../Sources/WebAssets/web/page-gateway.js';
+import {decoded, gateway} from '../../Sources/WebAssets/web/page-gateway.js';
 
 const FOLDER = new URL('../../Sources/WebAssets/web/', import.meta.url);
 
@@ -19,4 +19,8 @@ test('no script of a page names an address that begins at the root of the host',
     const code = readFileSync(new URL(name, FOLDER), 'utf8').replace(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm, '');
     assert.doesNotMatch(code, /['"`]\/(api|assets|manifest|near|ops|rider|track|v1|worker)\b/, name);
   }
+});
+
+test('an address that is not percent-encoded correctly stays as it is', () => {
+  assert.deepEqual(['a%20b', 'a%zz', '%', ''].map(decoded), ['a b', 'a%zz', '%', '']);
 });

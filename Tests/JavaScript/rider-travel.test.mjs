@@ -285,3 +285,20 @@ test('D20: a rider who closed the panel is not located by a later change in the 
   await settled();
   assert.deepEqual([world.travel.phase, world.heard(), phone.watchers.size], ['off', [], 0]);
 });
+
+test('after the permission was withdrawn, sharing is confirmed only by the answer to a newer report', async () => {
+  const world = rider();
+  await world.travel.activate('one');
+  await settled();
+  phone.read();
+  world.replies('location');
+  assert.equal(world.travel.isConfirmed, true);
+  phone.permit('denied');
+  world.replies('location');
+  assert.equal(world.travel.isConfirmed, false);
+  phone.permit('granted');
+  await settled();
+  assert.deepEqual([world.travel.stateOf('one'), world.travel.isConfirmed], ['on', false]);
+  world.replies('location');
+  assert.equal(world.travel.isConfirmed, true);
+});

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
-import {Place, page} from './page.mjs';
+import {Place, ownClock, page} from './page.mjs';
 
 const HOUR = 3_600_000;
 const state = JSON.stringify({status: 'on_the_way', position: null});
@@ -14,7 +14,7 @@ const withState = {
 };
 globalThis.DOMParser = class { parseFromString() { return withState; } };
 page.getElementById = () => new Place();
-const {firstState} = await import('../../Sources/WebAssets/web/track-first.js');
+const {firstState, freshState} = await import('../../Sources/WebAssets/web/track-first.js');
 
 test('a state from the service worker has the age it names, one from the network is new', async (run) => {
   const now = Date.now();
@@ -23,4 +23,27 @@ test('a state from the service worker has the age it names, one from the network
   assert.equal((await firstState('Bearer t')).age, HOUR);
   run.mock.method(globalThis, 'fetch', async () => new Response(''));
   assert.equal((await firstState('Bearer t')).age, 0);
+});
+
+test('the end of a job is read past the worker\u2019s cache, until the gateway answers', async (run) => {
+  const clock = ownClock(run);
+  const answers = [
+    new Response('', {status: 503}), new Response('kept'), new Response('fresh'), new Response('', {status: 404}),
+  ];
+  const caches = [];
+  run.mock.method(globalThis, 'fetch', async (_, {cache}) => {
+    caches.push(cache);
+    return answers.shift();
+  });
+  run.mock.method(DOMParser.prototype, 'parseFromString', (text) => ({
+    ...withState, querySelector: () => ({textContent: JSON.stringify({status: 'delivered', ...(text === 'kept' && {kept: 1})})}),
+  }));
+  let answer;
+  freshState('Link l').then((read) => { answer = read; });
+  await clock.pass(5_000);
+  assert.equal(answer, undefined);
+  await clock.pass(5_000);
+  assert.equal(answer.snapshot.status, 'delivered');
+  assert.deepEqual(caches, ['reload', 'reload', 'reload']);
+  assert.deepEqual(await freshState('Link l'), {refusal: 'unknown'});
 });

@@ -352,3 +352,9 @@ test('at the viewer limit an existing viewer keeps the view and a new one sees t
   assert.deepEqual([refusalWithoutRoom('unknown', true), refusalWithoutRoom('unknown', false)], ['unknown', 'unknown']);
   assert.equal(refusalOnceOpen('full', unknownView('job-1')), null);
 });
+
+test('a page that does not know the present does not apologize', () => {
+  const view = viewOf('service', 'on_the_way', {display: {window: {from: WALL - 7_200_000, until: WALL - 3_600_000}}});
+  assert.match(seen(view).apology, /sorry/);
+  assert.deepEqual([seen(view, {isLost: true}).apology, seen(view, {isKept: true}).apology], ['', '']);
+});

@@ -53,11 +53,11 @@ function worker(network, prefix = '') {
   });
   vm.runInContext(SOURCE, context);
   /** The response, or undefined for requests that the worker does not handle. */
-  world.get = async (path, {authorization, mode = 'cors', method = 'GET', origin = ORIGIN} = {}) => {
+  world.get = async (path, {authorization, cache, mode = 'cors', method = 'GET', origin = ORIGIN} = {}) => {
     let answer;
     const headers = new Headers(authorization ? {authorization} : {});
     listeners.fetch({
-      request: {url: origin + path, method, mode, headers}, respondWith: (promise) => { answer = promise; },
+      request: {url: origin + path, cache, method, mode, headers}, respondWith: (promise) => { answer = promise; },
     });
     return answer;
   };
@@ -265,4 +265,15 @@ test('a cached page uses cached assets, and a page from the network waits for th
   await world.clock.pass(20_000);
   module.comes(new Response('new'));
   assert.equal(await loaded, 'new');
+});
+
+test('a page that needs the present gets no cached state', async () => {
+  const world = worker(() => page());
+  const ask = async () => (await world.get('/track/j1', {authorization: ANNA, cache: 'reload'})).status;
+  assert.equal(await ask(), 200);
+  world.network = () => new Response('', {status: 503});
+  assert.equal(await ask(), 503);
+  world.network = offline;
+  await assert.rejects(ask());
+  assert.equal((await world.get('/track/j1', {authorization: ANNA})).status, 200);
 });

@@ -32,7 +32,11 @@ export class PlacesFeed {
 
   get isOld() { return this.#lostAt !== null && performance.now() - this.#lostAt > PATIENCE; }
 
-  start() { this.#gateway.start(); }
+  start() {
+    this.#lostAt = null;
+    this.#gateway.start();
+  }
+
   stop() { this.#gateway.stop(); }
 
   /** Watches another zone. @param zone null for none */

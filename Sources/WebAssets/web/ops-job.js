@@ -58,9 +58,12 @@ export class JobPanel {
   async ask(poller, isCurrent) {
     const job = this.#job;
     if (!job) return;
-    // A job that was erased is not shown any longer.
     const answers = await Promise.all(['/log', '/verdicts', '', '/operations-note'].map(
-      (part) => poller.get(`jobs/${job}${part}`))).catch((error) => { if (error.status === 404) return []; throw error; });
+      (part) => poller.get(`jobs/${job}${part}`))).catch((error) => {
+      // Nothing of a job that was erased stays on the page.
+      if (error.status === 404) return [];
+      throw error;
+    });
     if (!isCurrent() || this.#job !== job) return;
     [this.#log, this.#verdicts, this.#details, this.#note] = answers;
     this.actions.note = this.#note?.text ?? '';

@@ -45,7 +45,7 @@ export class PlaceBook {
   /**
    * Returns the markers: `{id, kind, state, lat, lon, heading, job, rider}`, a rider only once.
    * @param row returns the row of a job, or null; `riders`: the last answer about riders, by name; `silent`: riders with a task
-   *     who cannot be reached; `isOld`: no news have come for a while
+   *     who cannot be reached; `isOld`: the connection has been lost for a while
    */
   markers({row, riders, silent, now, isOld = false}) {
     const [moving, markers] = [new Map(), []];

@@ -245,9 +245,14 @@ function refreshZone() {
 
 async function connectionChanged({isOpen, status}) {
   const own = known.gateways?.gateways.find(({id}) => id === known.gateways.answeredBy);
-  if (isMapOld !== feed.isOld) [isMapOld, isMoved] = [feed.isOld, true];
+  if (isMapOld !== feed.isOld) {
+    [isMapOld, isMoved] = [feed.isOld, true];
+    show();
+  }
   if (isMissed(status)) banner.update({state: 'waiting', degraded: false});
-  else if (isOpen) banner.update({state: 'open', degraded: own?.health?.state === 'degraded', notice: isMapOld ? words.mapOld : ''});
+  else if (isOpen) {
+    banner.update({state: 'open', degraded: own?.health?.state === 'degraded', notice: isMapOld ? words.mapOld : ''});
+  }
   if (isOpen) answeredAt = clock();
   if (status === 401) {
     poller.stop();

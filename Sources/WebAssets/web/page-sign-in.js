@@ -7,7 +7,6 @@ import {tabStorage} from './page-storage.js';
 import {make, put, shared} from './page.js';
 
 const KEPT_AS = 'enroute.token';
-const SOON = 5_000;          // ms before its expiry from which a token is no longer used
 const GIVE_UP = 15_000;      // ms to wait for the answer to a code
 const CODE = /(?:^|#in\.)([0-9a-f]{32})$/i;
 
@@ -30,7 +29,7 @@ function forgetStates() {
   navigator.serviceWorker?.controller?.postMessage({type: 'forget'});
 }
 
-/** Redeems a code. @returns `{status, session, serverTime}`; status 0 means no answer, serverTime is in ms since the epoch */
+/** Redeems a code. @returns `{status, session}`; status 0 means no answer */
 async function redeemed(code) {
   const abort = new AbortController();
   const timer = setTimeout(() => abort.abort(), GIVE_UP);
@@ -40,9 +39,9 @@ async function redeemed(code) {
       signal: abort.signal,
     });
     const session = answer.ok ? await answer.json() : null;
-    return {status: answer.status, session, serverTime: Date.parse(answer.headers.get('Date')) || null};
+    return {status: answer.status, session};
   } catch {
-    return {status: 0, session: null, serverTime: null};
+    return {status: 0, session: null};
   } finally {
     clearTimeout(timer);
   }
@@ -80,19 +79,17 @@ export class SignIn {
     });
   }
 
-  #kept = () => {
+  /**
+   * The session from the server: `{token, role, person}`; null if signed out. Only the gateway says that it has expired,
+   * because the local clock may be wrong, and may be corrected at any time.
+   */
+  get session() {
     try {
       const kept = JSON.parse(tabStorage().getItem(KEPT_AS));
       return kept?.token ? kept : null;
     } catch {
       return null;
     }
-  };
-
-  /** The session from the server: `{token, role, person, expiresAt}`, in ms since the epoch; null if signed out or expired. */
-  get session() {
-    const kept = this.#kept();
-    return kept && Date.now() < (kept.endsAt ?? kept.expiresAt) - SOON ? kept : null;
   }
 
   /** The value for `Authorization`, or null. */
@@ -103,19 +100,17 @@ export class SignIn {
 
   get isGuest() { return this.#link !== null; }
 
-  /** `{link}`, or `{token}` even if expired, because the gateway reports that; null without either. */
+  /** `{link}` or `{token}`; null without either. */
   get current() {
     if (this.#link) return {link: this.#link};
-    const kept = this.#kept();
-    return kept && {token: kept.token};
+    const {session} = this;
+    return session && {token: session.token};
   }
 
   async credential() {
     await this.#code;
-    if (this.#link) return {link: this.#link};
-    const {session} = this;
-    if (session) return {token: session.token};
-    if (tabStorage().getItem(KEPT_AS)) this.forget(shared.signInExpired, {isExpired: true});
+    const {current} = this;
+    if (current) return current;
     this.#ask();
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
@@ -133,16 +128,14 @@ export class SignIn {
 
   /** Redeems a code. @returns whether somebody is signed in now; otherwise the panel says why not */
   async redeem(code) {
-    const {status, session, serverTime} = await redeemed(code);
+    const {status, session} = await redeemed(code);
     if (!session?.token) {
       this.#reason = REASONS[status] ?? shared.signInUnreachable;
       return false;
     }
-    const before = this.#kept();
+    const before = this.session;
     if (before && before.person !== session.person) forgetStates();
-    // The local clock may be wrong by hours. Without a server time, wait until the gateway reports the expiry.
-    const endsAt = serverTime ? Date.now() + session.expiresAt - serverTime : Number.MAX_SAFE_INTEGER;
-    tabStorage().setItem(KEPT_AS, JSON.stringify({...session, endsAt}));
+    tabStorage().setItem(KEPT_AS, JSON.stringify(session));
     this.#reason = '';
     this.panel.hidden = true;
     for (const resolve of this.#waiting.splice(0)) resolve({token: session.token});

@@ -1,7 +1,7 @@
 // What all pages share: the language, the announcer for screen readers, the banner for a lost connection, and the system's
 // wishes for colours and motion. Each page's own texts are in a file of its own (track-words.js and so on), signing in is
 // page-sign-in.js. Pages call `inLanguage(words)` once, before anything else. Private functions are arrow functions in
-// fields, because Safari 14.1 does not support private methods.
+// fields, which can be passed on.
 
 import {addWords, clockText, readersLocale} from './enroute-words.js';
 import {gateway} from './page-gateway.js';

@@ -1,4 +1,4 @@
-// A sheet over the page: a modal dialog, or in browsers without one (Safari before 15.4) a section at the end of the page
+// A sheet over the page: a modal dialog, or in browsers without one a section at the end of the page
 // that is scrolled into view and returns the focus.
 
 export const isOpen = (sheet) => sheet.hasAttribute('open');

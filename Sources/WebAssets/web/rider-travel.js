@@ -23,7 +23,7 @@ export class Travel {
   /** The end of the sharing time for each job, in ms since the epoch by the gateway's clock. */
   travelling = new Map();
   lastFixAt = null;
-  /** Whether the gateway has confirmed a report since sharing began. */
+  /** Whether the gateway has confirmed a report since the readings began. */
   isConfirmed = false;
   /** Where the rider was last: `{lat, lon, acc}`. Only for the map of this page; it is never stored. */
   place = null;
@@ -56,7 +56,7 @@ export class Travel {
     enroute.on('welcome', () => this.#again());
     enroute.on('restored', () => this.#tellAllOff());
     enroute.on('ok', ({replyTo}) => {
-      if (replyTo !== 'location' || this.isConfirmed) return;
+      if (replyTo !== 'location' || this.isConfirmed || !this.location.isWatching) return;
       this.isConfirmed = true;
       on.changed();
     });
@@ -135,9 +135,8 @@ export class Travel {
   /** Stops reading the location while nobody is signed in. */
   pause() {
     this.#isPaused = true;
-    this.location.unwatch();
+    this.#unwatch();
     this.#endPresence();
-    this.#screen.want(false);
     this.on.changed();
   }
 
@@ -146,9 +145,8 @@ export class Travel {
     this.#keep(kept().filter((other) => other !== job));
     if (!this.travelling.delete(job)) return;
     if (this.travelling.size === 0) {
-      [this.lastFixAt, this.isConfirmed] = [null, false];
-      this.location.unwatch();
-      this.#screen.want(false);
+      this.lastFixAt = null;
+      this.#unwatch();
       this.unavailability.over();
       this.#happened('stop');
     }
@@ -209,14 +207,18 @@ export class Travel {
       case 'ask': return this.location.ask();
       case 'begin': return this.#begin();
       case 'drop': return this.#wanted.clear();
-      case 'unwatch':
-        this.location.unwatch();
-        return this.#screen.want(false);
+      case 'unwatch': return this.#unwatch();
       case 'report': return this.unavailability.report(detail);
       case 'remember': return tabStorage().setItem(ANSWER_KEPT_AS, detail);
       case 'forget': return tabStorage().removeItem(ANSWER_KEPT_AS);
       case 'tell': return this.on.allowed();
     }
+  };
+
+  #unwatch = () => {
+    this.location.unwatch();
+    this.#screen.want(false);
+    this.isConfirmed = false;
   };
 
   #begin = () => {

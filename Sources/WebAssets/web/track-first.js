@@ -56,8 +56,8 @@ function started(header) {
  */
 export const firstState = async (header) => here ?? await stateNow(header);
 
-/** Requests the state from the gateway, in the same form. */
-export async function stateNow(header) {
+/** Requests the state from the gateway, in the same form. @param cache with `reload`, worker.js answers with no cached state */
+export async function stateNow(header, cache = 'no-store') {
   const abort = new AbortController();
   let timer;
   const tooLate = new Promise((_, reject) => {
@@ -65,7 +65,7 @@ export async function stateNow(header) {
   });
   try {
     const answer = await Promise.race([started(header) ?? fetch(location.pathname + location.search, {
-      headers: {Authorization: header, Accept: 'text/html'}, signal: abort.signal, cache: 'no-store',
+      headers: {Authorization: header, Accept: 'text/html'}, signal: abort.signal, cache,
     }), tooLate]);
     if (!answer.ok) return {refusal: REFUSED[answer.status] ?? (answer.status >= 500 ? 'down' : 'other')};
     // A state from the service worker's cache is as old as its header says.
@@ -85,7 +85,7 @@ export const isFresh = (answer) => Boolean(answer?.snapshot) && !answer.snapshot
 /** Requests the state until the gateway answers with it, or that there is none. */
 export async function freshState(header) {
   for (;;) {
-    const answer = await stateNow(header);
+    const answer = await stateNow(header, 'reload');
     if (isFresh(answer) || ['signIn', 'unknown'].includes(answer?.refusal)) return answer;
     await new Promise((resolve) => { setTimeout(resolve, ASK_AGAIN); });
   }

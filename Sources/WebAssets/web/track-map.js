@@ -172,7 +172,8 @@ export class TrackMap {
       inertia: !wantsStillness(), minZoom: 3, maxZoom: 19, renderer: ownCanvas({padding: 0.3}),
     });
     this.#map = map;
-    L.control.zoom({position: document.dir === 'rtl' ? 'topleft' : 'topright', zoomInTitle: this.words.zoomIn, zoomOutTitle: this.words.zoomOut}).addTo(map);
+    const position = document.dir === 'rtl' ? 'topleft' : 'topright';
+    L.control.zoom({position, zoomInTitle: this.words.zoomIn, zoomOutTitle: this.words.zoomOut}).addTo(map);
     map.setView([0, 0], 14);
     this.#baseMap = new BaseMap(map);
     map.on('dragstart', this.#taken);

@@ -83,10 +83,8 @@ let keptAt = null;
 let isPast = false;
 // The first state was requested, or the last one, which may say so.
 let [isAsking, isReadingEnd] = [false, false];
-// How often the ended job was read again.
-let rechecks = 0;
-// The timer of the next time.
-let recheck = null;
+// How often the ended job was read again, and the timer of the next time.
+let [rechecks, recheck] = [0, null];
 // A session was open, so the view may stay while the session limit is reached.
 let wasHere = false;
 
@@ -104,7 +102,7 @@ function take(newer, change) {
   keptAt = null;
   if (story.take(view) && wasHere) celebrate(element('summary'));
   isUnseen = false;
-  if (view.refused && !isSignInNeeded()) refusal ??= refusalOf(view.refused.code);
+  if (view.refused && !isSignInNeeded() && !isEndUnknown()) refusal ??= refusalOf(view.refused.code);
   // The gateway sends this once; the snapshot that follows only says that no location is shared.
   if (change === 'tracking' && view.text === 'ended_reassigned') isReassigned = true;
   else if (isTracked(view)) isReassigned = false;
@@ -134,18 +132,22 @@ function recheckLater() {
   if (recheck !== null || rechecks >= MOST_RECHECKS) return;
   recheck = setTimeout(async () => {
     recheck = null;
-    const isAgain = !document.hidden && await isCorrected();
-    if (isAgain) followAgain();
-    else recheckLater();
+    const answer = document.hidden ? null : await corrected();
+    if (!answer) recheckLater();
+    else if (isEnd(answer)) showPast(answer);
+    else followAgain();
   }, RECHECK_AFTER);
 }
 
-/** Whether an ended job is open again, or has ended with another status. */
-async function isCorrected() {
+/** The state of an ended job that is open again, or has ended with another status; otherwise null. */
+async function corrected() {
   rechecks += 1;
   const answer = await stateNow(signIn.header);
-  return isFresh(answer) && answer.snapshot.id !== view.id;
+  return isFresh(answer) && answer.snapshot.id !== view.id ? answer : null;
 }
+
+/** Whether a link shows with this answer how the job ended, without a session. */
+const isEnd = (answer) => signIn.isGuest && DONE_WITH.includes(answer?.snapshot?.status);
 
 /** The session of a link is refused once its job has ended. The gateway says how it ended, or that the link has expired. */
 async function readEnd() {
@@ -154,7 +156,7 @@ async function readEnd() {
   const answer = await freshState(signIn.header);
   isReadingEnd = false;
   if (isPast) return;
-  if (DONE_WITH.includes(answer.snapshot?.status)) return [story.read(answer.more), showPast(answer)];
+  if (isEnd(answer)) return showPast(answer);
   [view, shownID, refusal] = [unknownView(job), null, 'expired'];
   render();
 }
@@ -179,7 +181,7 @@ const isSignInNeeded = () => {
 };
 
 /** Whether a link's session was refused, perhaps because its job has ended, and the page does not show an end. */
-const isEndUnknown = (close) => signIn.isGuest && close?.code === 4500 && !isTakenAway(view) && !(view.known && view.ended);
+const isEndUnknown = () => signIn.isGuest && enroute.connection.close?.code === 4500 && !isTakenAway(view) && !view.ended;
 
 async function connectionChanged(connection) {
   banner.update(connection);
@@ -188,12 +190,11 @@ async function connectionChanged(connection) {
       signIn.forget(words.signInExpired, {isExpired: true});
       await signIn.credential();
       enroute.start();
-    } else if (isEndUnknown(connection.close)) {
+    } else if (isEndUnknown()) {
       readEnd();
     } else {
       // The session of a link ends with its job, and the page still shows how the job ended.
-      refusal = isTakenAway(view) ? 'revoked'
-        : CLOSES[connection.close?.code] ?? refusalOf(connection.close?.code === 4500 ? 'unauthorized' : '');
+      refusal = isTakenAway(view) ? 'revoked' : CLOSES[connection.close?.code] ?? refusalOf('');
     }
   } else if (connection.state === 'open') {
     wasHere = true;
@@ -243,10 +244,10 @@ async function begin() {
   enroute.start();
   const answer = await first;
   isAsking = false;
-  const isOver = signIn.isGuest && DONE_WITH.includes(answer?.snapshot?.status);
-  // The session of a link whose job has ended is refused, perhaps before this answer.
-  if (isOver || (answer?.snapshot && !view.refused && !isTakenAway(view))) story.read(answer.more);
-  if (isOver) return showPast(answer);
+  // The session of a link whose job has ended is refused, and perhaps `readEnd` was faster.
+  if (isPast) return;
+  if (isEnd(answer)) return showPast(answer);
+  if (answer?.snapshot && !view.refused && !isTakenAway(view)) story.read(answer.more);
   render();
   // By now the socket may have delivered something newer.
   if (!answer || view.known || view.refused || refusal !== null) return;
@@ -265,9 +266,10 @@ async function begin() {
 }
 
 /** Shows how a job ended to somebody who opens its link afterwards: the status and its time, but no places. */
-function showPast({snapshot, names: rendered}) {
+function showPast({snapshot, names: rendered, more}) {
   enroute.stop();
-  [names, refusal] = [rendered, null];
+  story.read(more);
+  [names, refusal, isPast] = [rendered, null, false];
   take(reduce(unknownView(job), {type: 'subscribed', snapshot}, performance.now(), {wall: Date.now()}).view, 'snapshot');
   isPast = true;
   recheckLater();

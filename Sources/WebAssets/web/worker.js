@@ -118,15 +118,16 @@ function isLate(answer) {
   });
 }
 
-/** Loads the page of a job with its state, or the state cached for the same person if the network fails. */
+/** Loads the page of a job with its state, or the state cached for the same person if the network fails and the page accepts it. */
 async function state(request, url) {
   const key = `/kept${url.pathname}/${await owner(request.headers.get('authorization'))}`;
   const cache = await caches.open(STATES);
   const answer = fetch(request);
-  const old = await isLate(answer) ? await kept(cache, key) : null;
+  const isKeptUseful = request.cache !== 'reload';
+  const old = isKeptUseful && await isLate(answer) ? await kept(cache, key) : null;
   if (old) return old;
   const response = await answer;
-  if (response.status === 503) return await kept(cache, key) ?? response;
+  if (isKeptUseful && response.status === 503) return await kept(cache, key) ?? response;
   if ([401, 404].includes(response.status)) await cache.delete(key);
   if (response.ok) await keep(cache, key, response.clone());
   return response;
