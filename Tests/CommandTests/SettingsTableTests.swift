@@ -56,7 +56,7 @@ import Testing
     @Test func `a test names every setting`() throws {
         var tests = Data()
         for path in try Self.files(in: "Tests", [".swift", ".py", ".mjs", "run"]) {
-            tests += try Data(contentsOf: self.root.appending(path: path))
+            tests += try Data(contentsOf: Self.root.appending(path: path))
         }
         // SecretFileTests sets every one of these.
         let files = Set(SettingsTable.all.compactMap(\.fileSetting?.name))

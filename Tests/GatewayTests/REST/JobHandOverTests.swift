@@ -32,7 +32,7 @@ import Testing
     }
 
     private static func run(_ body: @escaping @Sendable (RunningGateway) async throws -> Void) async throws {
-        try await within { try await RunningGateway.run(isSecure: false, body) }
+        try await within { try await RunningGateway.run(isSecure: false) { try await body($0) } }
     }
 
     @Test func `a repeated PUT with the former rider does not undo a hand-over, and changes nothing`() async throws {
