@@ -168,7 +168,7 @@ import Testing
     }
 
     @Test(arguments: [["--config", "/tmp"], []])
-    func `a folder in the place of a file is reported as a folder`(arguments: [String]) async throws {
+    func `a folder where a file is expected is reported as a folder`(arguments: [String]) async throws {
         let settings = arguments.isEmpty ? ["ENROUTE_TOKEN_SECRET_FILE": "/tmp"] : [:]
         let outcome = try await CommandTests.run(["config"] + arguments, environment: settings)
         #expect(outcome.code == 78 && outcome.error.contains("it is a folder. Name the file in it."), "\(outcome)")

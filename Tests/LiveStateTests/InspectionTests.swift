@@ -240,7 +240,7 @@ import Testing
             "localhost:6379"
         ),
         ("redis://a:p%40ss@127.0.0.1:7000/2", .sameMachine, "redis-cli -h 127.0.0.1 -p 7000", "127.0.0.1:7000"),
-        ("redis://[::1]:7000", .sameMachine, "redis-cli -h ::1 -p 7000", "::1:7000"),
+        ("redis://[::1]:7000", .sameMachine, "redis-cli -h ::1 -p 7000", "[::1]:7000"),
         (
             "redis://user:secret@redis.example:6380", .plaintext, "redis-cli -h redis.example -p 6380",
             "redis.example:6380"
@@ -248,9 +248,9 @@ import Testing
         ("rediss://10.0.0.5", .encrypted, "redis-cli -h 10.0.0.5 -p 6379 --tls", "10.0.0.5:6379"),
         ("rediss://a:1?ca=/ca.pem", .encrypted, "redis-cli -h a -p 1 --tls --cacert /ca.pem", "a:1"),
         ("unix:/run/redis.sock?database=2", .sameMachine, "redis-cli -s /run/redis.sock", "unix:/run/redis.sock"),
-        ("redis+sentinel://u:p@[::1]:1/m", .plaintext, "redis-cli -h HOST -p PORT", "m of the Sentinels ::1:1"),
-        ("redis+cluster://u:p@[::1]:1", .sameMachine, "redis-cli -h HOST -p PORT", "the cluster of ::1:1"),
-        ("redis+cluster://[::1]:1,h2", .plaintext, "redis-cli -h HOST -p PORT", "the cluster of ::1:1,h2:6379"),
+        ("redis+sentinel://u:p@[::1]:1/m", .plaintext, "redis-cli -h HOST -p PORT", "m of the Sentinels [::1]:1"),
+        ("redis+cluster://u:p@[::1]:1", .sameMachine, "redis-cli -h HOST -p PORT", "the cluster of [::1]:1"),
+        ("redis+cluster://[::1]:1,h2", .plaintext, "redis-cli -h HOST -p PORT", "the cluster of [::1]:1,h2:6379"),
     ])
     func `the connection to a Redis is described by its URL, without the password`(
         url: String, transport: RedisConnectionInfo.Transport, commandLine: String, name: String

@@ -60,7 +60,9 @@ package struct WebhookStore: Sendable {
     package func all() async throws -> [Webhook] {
         var all: [Webhook] = []
         for id in try await self.ids() {
-            if let webhook = try await self.read(id) { all.append(webhook) }
+            try await skippingMalformedData {
+                if let webhook = try await self.read(id) { all.append(webhook) }
+            }
         }
         return all.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
     }
@@ -69,8 +71,8 @@ package struct WebhookStore: Sendable {
     package func read(_ id: String) async throws -> Webhook? {
         guard id.isNonce else { return nil }
         let key = self.keyspace.webhook(id)
-        let record = self.ledger.send(["HGETALL", .text(key)]).skippingMalformedData(as: .null)
-        guard let items = try await record.get().array, !items.isEmpty else { return nil }
+        let items = try await self.ledger.send(["HGETALL", .text(key)]).get().array ?? []
+        guard !items.isEmpty else { return nil }
         var fields: [String: String] = [:]
         for index in stride(from: 0, to: items.count - 1, by: 2) {
             guard let name = items[index].text, let value = items[index + 1].text else { continue }

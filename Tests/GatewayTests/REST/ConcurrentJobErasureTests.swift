@@ -49,7 +49,7 @@ import Testing
         return secrets
     }
 
-    @Test func `a link that is created while its job is erased is gone with it, and shows no job of the same id`()
+    @Test func `I7: a link that is created while its job is erased is gone with it, and shows no job of the same id`()
         async throws
     {
         try await within {

@@ -81,7 +81,7 @@ import Testing
                 @Sendable func detail(_ status: String, by person: String, _ role: Role) async throws -> String {
                     let refused = try await gateway.rest(
                         "POST", Self.path, by: person, role, #"{"status":"\#(status)"}"#)
-                    #expect(refused.status == 409 && refused.member("jobStatus") != nil, "\(refused)")
+                    #expect(refused.status == 409 && refused.member("jobStatus", as: String.self) != nil, "\(refused)")
                     return try #require(refused.member("detail"))
                 }
                 #expect(
