@@ -204,7 +204,7 @@ export class GatewayConnection {
     if (what === 'give up') return this.#lose(1006, 'the gateway did not answer a ping');
     // The local clock was corrected: only a pong says by how much, and messages that keep arriving would put off the next ping.
     const skew = this.#options.wall() - now;
-    if (what === 'ping' || Math.abs(skew - this.#skew) > JUMP) {
+    if (what === 'ping' || (!this.#beat.pingedAt && Math.abs(skew - this.#skew) > JUMP)) {
       this.#beat.pingedAt = now;
       this.#pingedWallAt = this.#options.wall();
       this.#socket.send('{"type":"ping"}');

@@ -50,7 +50,7 @@ export class Enroute {
       url: absolute(url, '/v1').replace(/^http/, 'ws'), rest: absolute(rest, '/api/v1').replace(/^ws/, 'http'),
     };
     if (!this.#options.WebSocket) {
-      throw new TypeError('Pass a class as the option `WebSocket`.');
+      throw new TypeError('Pass a class as `WebSocket`.');
     }
     this.#gateway = new GatewayConnection(
       this.#options, (message) => this.#received(message), () => this.#connectionChanged(), () => this.#expectsMessages());
