@@ -147,9 +147,15 @@ def test_when_the_terminal_is_lost_every_old_gateway_gets_clients_again(restarta
     """A closed SSH connection while a gateway stops: SIGHUP, and no message can be written any longer."""
     site, haproxy, services = restartable(7, DRAIN_ACCEPT_SECONDS=4, DRAIN_SECONDS=3)
     terminal, other_end = pty.openpty()
+
+    def begin():
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+        # Tests that nohup started ignore it, and so would the script.
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
     script = subprocess.Popen(
         services.arguments(haproxy), stdin=other_end, stdout=other_end, stderr=other_end, start_new_session=True,
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+        preexec_fn=begin)
     os.close(other_end)
     until(lambda: services.calls[-1:] == ["stop/g1a"], "the stop of the first gateway")
     assert haproxy.states()["g2a"] == "DRAIN"
