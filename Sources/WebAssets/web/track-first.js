@@ -82,7 +82,7 @@ export async function stateNow(header, cache = 'no-store') {
 /** Whether an answer has a state of the gateway, not one that worker.js cached. */
 export const isFresh = (answer) => Boolean(answer?.snapshot) && !answer.snapshot.kept;
 
-/** Requests the state until the gateway answers with it, or that there is none. */
+/** Requests the state until the gateway answers with it, or says that there is no such order. */
 export async function freshState(header) {
   for (;;) {
     const answer = await stateNow(header, 'reload');
