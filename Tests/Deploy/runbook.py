@@ -3,15 +3,31 @@
 import re
 from dataclasses import dataclass
 
+import pytest
+
 from faults import Stage
 from followers import following
-from installation import Installation
+from installation import Installation, staged
+from monitoring import Monitoring
 from order_system import HOME, OrderSystem
 from riders import Rider
 from stage import ROOT
 from trips import to_the_door
 
 FILE = ROOT / "deploy/RUNBOOK.md"
+
+
+@pytest.fixture(scope="module")
+def monitoring(tmp_path_factory) -> Monitoring:
+    made = Monitoring(tmp_path_factory.mktemp("m"), has_alertmanager=False)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def stage(monitoring, tmp_path) -> Stage:
+    with staged(monitoring, tmp_path, "runbook") as made:
+        yield made
 
 
 @dataclass(frozen=True)

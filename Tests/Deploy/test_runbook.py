@@ -8,27 +8,13 @@ import time
 
 import pytest
 
-from faults import Stage
 from followers import following
-from installation import Installation, staged
-from monitoring import SHIPPED, Monitoring, shipped_alerts
+from installation import Installation
+from monitoring import SHIPPED, shipped_alerts
 from order_system import OrderSystem
-from runbook import Trip, block, sections
+from runbook import Trip, block, monitoring, sections, stage  # noqa: F401
 from stage import ROOT, enroute
 from websocket import Closed, WebSocket
-
-
-@pytest.fixture(scope="module")
-def monitoring(tmp_path_factory) -> Monitoring:
-    made = Monitoring(tmp_path_factory.mktemp("m"), has_alertmanager=False)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def stage(monitoring, tmp_path) -> Stage:
-    with staged(monitoring, tmp_path, "runbook") as made:
-        yield made
 
 
 def deploy(installation: Installation) -> str:

@@ -8,25 +8,12 @@ import subprocess
 import pytest
 
 from faults import Stage
-from installation import Installation, Server, staged
-from monitoring import Monitoring, free_port
+from installation import Installation, Server
+from monitoring import free_port
 from order_system import Refused
 from processes import Process
-from runbook import Trip, block
+from runbook import Trip, block, monitoring, stage  # noqa: F401
 from stage import ROOT
-
-
-@pytest.fixture(scope="module")
-def monitoring(tmp_path_factory) -> Monitoring:
-    made = Monitoring(tmp_path_factory.mktemp("m"), has_alertmanager=False)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def stage(monitoring, tmp_path) -> Stage:
-    with staged(monitoring, tmp_path, "runbook") as made:
-        yield made
 
 
 def test_losing_the_live_redis_disconnects_nobody(stage):
