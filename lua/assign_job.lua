@@ -5,8 +5,8 @@
 -- only the time that was left: `deadline_of:<rider>` in the record keeps each rider's deadline, so passing a job back and
 -- forth does not extend the limit.
 --
--- Before it calls this script the gateway closes the live half of the job with the fence that this script draws. `expected`
--- makes sure that no other decision came in between, so nothing from the old rider is published once the job has moved.
+-- Before it calls this script, the gateway closes the live half of the job with the fence that this script issues. `expected`
+-- ensures that no other decision was made in between, so nothing from the old rider is published once the job has moved.
 --
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record

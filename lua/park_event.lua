@@ -1,7 +1,7 @@
 #!lua
--- park_event: let an event of a job or rider wait, because it or an earlier one could not be delivered to a webhook.
+-- park_event: queue an event of a job or rider, because it or an earlier one could not be delivered to a webhook.
 --
--- Events of one job or rider wait in order. An event that waits already is left where it is, so the call is safe to repeat.
+-- Events of one job or rider wait in order. An event that already waits stays where it is, so the call is safe to repeat.
 --
 -- Role     ledger
 -- KEYS[1]  webhook:{<id>}:lease               string   the gateway that delivers its events

@@ -1,7 +1,7 @@
 #!lua
--- replay_event: let an event that could not be delivered to a webhook wait for delivery again.
+-- replay_event: queue an event for delivery again that could not be delivered to a webhook.
 --
--- It waits behind the events of the same job or rider that wait already, with all its attempts.
+-- It waits behind the events of the same job or rider that already wait, and gets all its attempts again.
 --
 -- Role     ledger
 -- KEYS[1]  webhook:{<id>}                     hash     the webhook

@@ -93,7 +93,7 @@ private struct PublishedKey {
     /// The string members.
     private(set) var members: [String: String] = [:]
     private(set) var isPrivate = false
-    /// Whether a member that is used has another type than it must have.
+    /// Whether a relevant member has the wrong type.
     private(set) var hasWrongType = false
     private var verifies = true
 

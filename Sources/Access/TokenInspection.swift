@@ -41,7 +41,7 @@ extension Grant {
         case role([Role])
         /// The token is limited to one job, and the action concerns more.
         case limitedToJob
-        /// The token is limited to the jobs of a rider, whom it does not belong to.
+        /// The token is limited to the jobs of a rider, but does not belong to that rider.
         case limitedToRider
     }
 

@@ -1,5 +1,5 @@
-// An SQS queue over its JSON protocol: receive with long polling, delete, and return a message for later. The caller decides
-// which; this file sends the three requests.
+// An SQS queue over its JSON protocol: receive with long polling, delete, and return a message for later. The caller
+// decides which to use; this file sends the three requests.
 
 internal import FoundationEssentials
 package import OutboundHTTP
@@ -83,7 +83,7 @@ package struct EventQueue: Sendable {
             self.connections = OutboundConnections(
                 try OutboundHTTP(longestWait: Self.longestWait, longestAnswer: Self.longestAnswer))
         } catch {
-            // The trust store of the system is not one of our files.
+            // A file is missing only if the process needs one of its own instead of the system's trust store.
             throw InvalidSetting(.authorities, "contains no PEM certificate: \(error.path).")
         }
     }

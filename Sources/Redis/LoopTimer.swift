@@ -20,7 +20,7 @@ package final class LoopTimer {
         if self.scheduled == nil, self.body != nil { self.schedule() }
     }
 
-    /// Ends the timer for good.
+    /// Stops the timer permanently.
     package func cancel() {
         self.scheduled?.cancel()
         (self.scheduled, self.body) = (nil, nil)

@@ -8,7 +8,7 @@ package enum RedisError: Error, Equatable, Sendable {
     case tooManyClients(address: String)
     /// AUTH was refused, or the server requires it and the URL has no password.
     case authenticationRefused(address: String, reason: String)
-    /// The same for a Sentinel, which has users of its own.
+    /// The same for a Sentinel, which has its own users.
     case sentinelAuthenticationRefused(address: String, reason: String)
     /// The TLS files named in the URL cannot be used.
     case invalidTLS(files: [String], reason: String)
@@ -80,7 +80,7 @@ extension RedisError {
 }
 
 extension RedisError: CustomStringConvertible {
-    /// Some of Redis' messages end with a full stop, others do not.
+    /// Removes the full stop with which some of Redis' messages end.
     private static func clause(_ message: String) -> Substring {
         message.hasSuffix(".") ? message.dropLast() : message[...]
     }
@@ -90,8 +90,8 @@ extension RedisError: CustomStringConvertible {
         case .unreachable(let address, let reason):
             "Redis at \(address) cannot be reached: \(reason). Check that it is running and that the URL is right."
         case .tooManyClients(let address):
-            "Redis at \(address) has reached its maximum number of clients. Raise maxclients there, or disconnect clients "
-                + "that nobody needs."
+            "Redis at \(address) has reached its maximum number of clients. Raise maxclients there, or disconnect unused "
+                + "clients."
         case .authenticationRefused(let address, let reason):
             "Redis at \(address) refused the credentials: \(Self.clause(reason)). Check the user and password in the URL."
         case .sentinelAuthenticationRefused(let address, let reason):
