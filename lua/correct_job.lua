@@ -20,7 +20,7 @@
 -- ARGV[6]  request                id of the request, 0 to 128 printable characters
 -- ARGV[7]  allows_travel          1 when travel mode may be on in this status, else 0
 -- ARGV[8]  ends_job               1 when the job ends with this status, else 0
--- ARGV[9]  drops_rider            1 to unassign the rider, because this status has no rider, else 0
+-- ARGV[9]  drops_rider            1 to unassign the rider, which cannot get the task again, else 0
 -- ARGV[10] retention_ms           ms the record is retained after this change, 1 to 1,000,000,000,000
 -- Errors   'ERR correct_job: ...' on a bad argument; nothing is written.
 -- Returns  {1, epoch, prev, id, at_ms, corrected, rider} corrected; `corrected` is the status before, `rider` may be ''

@@ -83,7 +83,7 @@ package struct EventQueue: Sendable {
             self.connections = OutboundConnections(
                 try OutboundHTTP(longestWait: Self.longestWait, longestAnswer: Self.longestAnswer))
         } catch {
-            // A file is missing only if the process needs one of its own instead of the system's trust store.
+            // Cannot happen here: no file is given, so the system's CAs are used.
             throw InvalidSetting(.authorities, "contains no PEM certificate: \(error.path).")
         }
     }

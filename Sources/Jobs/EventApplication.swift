@@ -81,8 +81,8 @@ extension JobService {
         }
     }
 
-    /// Returns how a status relates to the job's. Whoever corrected a job knew what other systems had reported until then, so
-    /// a status from before a correction changes nothing, and nothing is missing before it.
+    /// Returns how a status relates to the job's. The person who corrected a job knew what other systems had reported
+    /// until then. So a status from before a correction changes nothing, and no earlier step is missing.
     private func order(
         of status: JobStatus, _ job: JobID, _ record: JobRecord, _ occurredAt: Int64?
     ) -> EventLoopFuture<EventOrder> {
@@ -143,7 +143,7 @@ extension JobService {
         guard case .applied(_, _, let isRepeat) = outcome, status.endOfTravel != nil else {
             return self.ledger.eventLoop.makeSucceededFuture(outcome)
         }
-        // Of a repeated event, the job may have moved on since.
+        // After a repeated event, the job may already have moved on.
         return (isRepeat ? self.finish(job, by: actor) : self.finishPersistently(job, by: actor)).map { outcome }
     }
 
@@ -179,8 +179,8 @@ extension JobService {
         }
     }
 
-    /// Verifies that no newer decision about the job's rider or customer exists. Read after the record: a later decision
-    /// would draw another fence.
+    /// Verifies that no newer decision about the job's rider or customer exists. Read after the record: a later
+    /// decision would have another fence.
     ///
     /// - Returns: fails with `Superseded`.
     func checkNotSuperseded(

@@ -140,7 +140,7 @@ extension JobView {
             freshFor: UInt64(max(0, freshness.milliseconds)) * 1_000_000)
         let (tracking, reason) = (facts.state(now: nowNanoseconds).tracking, facts.end)
         let shows = tracking == .live || tracking == .stale
-        // Of a rider who has become silent, nothing is known.
+        // Nothing is known about a rider who has become silent.
         self.early = tracking == .waiting && Self.lastSeen(notes) == nil ? EarlyArrival(record, card, early) : nil
         self.record = record
         self.unavailable = notes.unavailable

@@ -1,4 +1,4 @@
-// What the reader of zones knows of one zone, and what it has to read next.
+// What the reader of zones knows about one zone, and what it has to read next.
 
 internal import EnrouteWire
 internal import NIOCore
@@ -21,7 +21,7 @@ struct ReadZone {
     private(set) var isLoaded = false
     /// Whether somebody watches the places.
     var isMapped = false
-    /// The receivers that have everything.
+    /// The receivers that have been sent everything.
     private(set) var served: Set<Int> = []
     var changed: Set<JobID> = []
     private var wholeAt = NIODeadline.distantPast

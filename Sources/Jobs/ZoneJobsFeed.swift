@@ -58,7 +58,7 @@ package final class ZoneJobsFeed: Sendable {
 
     package typealias Receiver = @Sendable (Update) -> Void
 
-    /// What a receiver wants of a zone.
+    /// What a receiver gets of a zone.
     package enum Content: Sendable { case jobs, places }
 
     struct Subscription: Sendable {
@@ -105,7 +105,7 @@ package final class ZoneJobsFeed: Sendable {
         }
     }
 
-    /// What is known from one turn to the next.
+    /// The state that is kept from one turn to the next.
     private struct Turn {
         var zones: [ZoneID: ReadZone] = [:]
         /// The newest entry of each shard that was read; empty before the first read.

@@ -1,6 +1,7 @@
-// The stream of revocations. Whoever revokes appends to it; every event loop of every gateway reads it and remembers its
-// position. A failover may lose entries, including the one at a reader's position. Each read therefore starts with the last
-// known entry, so the reader notices when it is gone and then reads the whole stream. Applying an entry twice is harmless.
+// The stream of revocations. Each revocation is appended; every event loop of every gateway reads the stream and
+// remembers its position. A failover may lose entries, including the one at a reader's position. Each read therefore
+// starts with the last known entry, so the reader notices when it is gone and then reads the whole stream. Applying an
+// entry twice is harmless.
 
 package import Access
 package import EnrouteWire
@@ -24,7 +25,7 @@ package struct RevocationLog: Sendable {
 
     package enum Outcome: Sendable, Hashable {
         case revoked
-        /// The stream holds so many entries within the retention that it accepts no more.
+        /// The stream has its maximum length, and all entries are still within the retention.
         case full
     }
 
@@ -60,7 +61,7 @@ package struct RevocationLog: Sendable {
             self.fields = fields
         }
 
-        /// The kind is unknown to this version, as when a later version wrote the entry.
+        /// The kind is unknown to this version, for example because a later version wrote the entry.
         package var isOfLaterVersion: Bool {
             guard let index = self.fields.firstIndex(of: "kind"), index + 1 < self.fields.count else { return false }
             let kind = self.fields[index + 1]

@@ -76,7 +76,8 @@ package struct AuditEntry: Sendable, Hashable {
             ["job": job.text, "change": isRemoved ? "removed" : "written", "actor": actor.text])
     }
 
-    /// The gateway concluded an proximity state from a rider's position. Followers are notified, but the status does not change.
+    /// The gateway concluded a proximity state from a rider's position. Followers are notified, but the status does not
+    /// change.
     package static func suggested(_ state: ProximityState, _ job: JobID, by rider: PersonID) -> AuditEntry {
         AuditEntry(.audit, type: "suggested", ["job": job.text, "rider": rider.text, "state": state.rawValue])
     }

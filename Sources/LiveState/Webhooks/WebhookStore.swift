@@ -185,7 +185,7 @@ package struct WebhookStore: Sendable {
         }
     }
 
-    /// Lets an event wait.
+    /// Appends an event to the waiting list of its job or rider.
     ///
     /// - Returns: `false` when too many events wait.
     /// - Throws: `NotHeld`.
@@ -298,15 +298,15 @@ package struct WebhookStore: Sendable {
 
     /// An event that could not be delivered.
     package struct Dead: Sendable, Hashable {
-        /// Its place in the list: starts with the time at which it was given up, ms since the epoch.
+        /// Its position in the list. Starts with the time at which it was given up, ms since the epoch.
         package var entry: String
         package var event: WaitingEvent
         package var attempts: Int
         package var reason: String
     }
 
-    /// The oldest undelivered events after an entry. Fewer than `page` are all that there are. Malformed entries are
-    /// reported and skipped.
+    /// The oldest undelivered events after an entry. Fewer than `page` means that there are no others. Malformed
+    /// entries are reported and skipped.
     package func dead(_ id: String, after entry: String = "0-0") async throws -> [Dead] {
         guard id.isNonce, entry.isStreamID else { return [] }
         let key = self.keyspace.dead(ofWebhook: id)
@@ -332,7 +332,7 @@ package struct WebhookStore: Sendable {
         }
     }
 
-    /// Lets an undelivered event wait for delivery again.
+    /// Queues an undelivered event for delivery again.
     ///
     /// - Returns: whether the event was still undelivered.
     package func replay(_ dead: Dead, of id: String, now: Int64) async throws -> Bool {

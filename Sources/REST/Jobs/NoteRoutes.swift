@@ -43,7 +43,7 @@ extension Routes {
         case .ended(let status):
             throw Problem(
                 Refused(
-                    code: .illegalTransition, message: "The job is \(status.rawValue) and takes no more notes.",
+                    code: .illegalTransition, message: "The job is \(status.rawValue) and accepts no more notes.",
                     status: status))
         case .unchanged: break
         case .changed:
