@@ -31,7 +31,8 @@ local by_link, most_by_link, fence = ARGV[5], tonumber(ARGV[6]), ARGV[7]
 if #id > 59 or not string.match(id, '^[%w_-]+$') then
   return redis.error_reply('ERR keep_push: id must be 1 to 59 of [A-Za-z0-9_-]')
 end
-if #subscription > 2048 or (subscription ~= '' and (string.byte(subscription) ~= 123 or string.byte(subscription, -1) ~= 125)) then
+if #subscription > 2048 or (subscription ~= ''
+  and (string.byte(subscription) ~= 123 or string.byte(subscription, -1) ~= 125)) then
   return redis.error_reply('ERR keep_push: subscription must be a JSON object of up to 2048 bytes')
 end
 if not lifetime or lifetime % 1 ~= 0 or lifetime < 1 or lifetime > 604800000 then

@@ -43,8 +43,8 @@ extension JobService {
         }
     }
 
-    /// Uses the event's epoch for the record, so a job that this event already created is recognized, also after it was erased: a
-    /// queue may deliver the event again, and that must not undo the erasure.
+    /// Uses the event's epoch for the record, so a job that this event already created is recognized, also after it was
+    /// erased: a queue may deliver the event again, and that must not undo the erasure.
     private func create(
         _ created: CreatedJob, _ event: CloudEvent, _ actor: PersonID
     ) -> EventLoopFuture<EventOutcome> {

@@ -15,9 +15,9 @@ extension JobService {
     /// How often the links of a job are deleted in one attempt, while others create links concurrently.
     private static let maxLinkErasures = 20
 
-    /// Erases a job: its positions, validation results and arrival time, its rider's task, its links, its events, its record and
-    /// log, and its entries in lists. Its followers' subscriptions end with `revoked`. A job whose record is malformed can be
-    /// erased, too.
+    /// Erases a job: its positions, validation results and arrival time, its rider's task, its links, its events, its
+    /// record and log, and its entries in lists. Its followers' subscriptions end with `revoked`. A job whose record is
+    /// malformed can be erased, too.
     ///
     /// - Parameters:
     ///   - actor: who requests it.

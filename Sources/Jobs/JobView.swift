@@ -80,7 +80,8 @@ package struct JobCheck: Sendable {
 extension JobView {
     /// The snapshot for a role. Only those who go to the vendor or dispatch riders see its address; customers do not.
     /// Metadata is for services and operations staff. The recipient and what the customer tells the rider are also for the
-    /// rider until the job ends; followers who came by a link see neither. Customers do not see the way to the stops before theirs.
+    /// rider until the job ends; link viewers see neither. Customers do not see the way to the stops
+    /// before theirs.
     package func snapshot(for role: Role?) -> Snapshot {
         var snapshot = self.snapshot
         if let role, role != .customer { snapshot.vendorAddress = self.record.vendor?.address }

@@ -9,8 +9,8 @@ struct ReadZone {
     enum Due: Sendable {
         /// The list of the zone, and these jobs: a gateway lists a job some time after it has written it.
         case whole(and: Set<JobID>)
-        /// These jobs, with the number of followers of each: counting them costs a read for every gateway, so their number is as
-        /// old as the last read of the whole zone.
+        /// These jobs, with the number of followers of each: counting them costs a read for every gateway, so their
+        /// number is as old as the last read of the whole zone.
         case jobs([JobID: Int], includesSharing: Bool)
     }
 

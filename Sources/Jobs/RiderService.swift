@@ -158,8 +158,8 @@ package struct RiderService: Sendable {
     /// Maximum number of jobs that are not tasks whose followers are notified of a card: the newest.
     private static let maxRefreshedJobs = 100
 
-    /// Lets the followers of a rider's jobs read its card. A rider that was put into a zone after it got a job has jobs that are
-    /// not tasks.
+    /// Lets the followers of a rider's jobs read its card. A rider that was put into a zone after it got a job has jobs
+    /// that are not tasks.
     ///
     /// - Parameter version: of the card; 0 if the rider never had one.
     private func refreshJobs(

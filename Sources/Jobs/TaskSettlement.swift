@@ -14,8 +14,8 @@ extension JobService {
 
     /// Gives a rider the task if the job is open and the rider's, and releases it otherwise. Safe to repeat.
     ///
-    /// A rider who cannot have the task (offline, or with as many tasks as allowed) loses the job, so that it can be assigned to
-    /// another one.
+    /// A rider who cannot have the task (offline, or with as many tasks as allowed) loses the job, so that it can be
+    /// assigned to another one.
     ///
     /// - Parameter outcome: how the task ends when it is released.
     package func settleTask(

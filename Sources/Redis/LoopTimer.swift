@@ -1,5 +1,5 @@
-// A repeating timer of an event loop. NIO's repeated task creates a promise and a task for every call, which took more than half
-// of what an idle gateway costs. It is here because this is the lowest target that uses NIO's event loops.
+// A repeating timer of an event loop. NIO's repeated task creates a promise and a task for every call, which took more
+// than half of what an idle gateway costs. It is here because this is the lowest target that uses NIO's event loops.
 
 package import NIOCore
 

@@ -95,8 +95,8 @@ extension RedisError: CustomStringConvertible {
         case .authenticationRefused(let address, let reason):
             "Redis at \(address) refused the credentials: \(Self.clause(reason)). Check the user and password in the URL."
         case .sentinelAuthenticationRefused(let address, let reason):
-            "The Sentinel at \(address) refused the credentials: \(Self.clause(reason)). Check sentinel_user and sentinel_password in "
-                + "the URL; Sentinels do not use the user and password of Redis."
+            "The Sentinel at \(address) refused the credentials: \(Self.clause(reason)). Check sentinel_user and "
+                + "sentinel_password in the URL; Sentinels do not use the user and password of Redis."
         case .invalidTLS(let files, let reason):
             "TLS to Redis cannot be set up with \(files.isEmpty ? "the system's CAs" : files.joined(separator: ", ")): "
                 + "\(reason). Check that the files are readable and in PEM."
@@ -106,7 +106,8 @@ extension RedisError: CustomStringConvertible {
             "Redis at \(address) is a \(role), not a master. Use the address of the master, or let Sentinels find it "
                 + "(redis+sentinel://host:port,host:port/master)."
         case .databaseRefused(let address, let database, let reason):
-            "Redis at \(address) refused database \(database): \(Self.clause(reason)). Check the number after the last slash in the URL."
+            "Redis at \(address) refused database \(database): \(Self.clause(reason)). Check the number after the last slash "
+                + "in the URL."
         case .disconnected: "Redis is not connected."
         case .overloaded: "Too many commands are waiting for Redis."
         case .connectionLost: "The connection to Redis ended before the reply arrived."

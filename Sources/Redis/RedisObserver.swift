@@ -12,7 +12,8 @@ package protocol RedisObserver: Sendable {
     ///   - names: keys or a channel; for a script all of its keys, because it does not say which one.
     ///   - command: the command that found it, for logs.
     func refused(_ names: [String], by command: String)
-    /// Something happened to a connection. A gateway has dozens of them for each role, so an outage is observed dozens of times.
+    /// Something happened to a connection. A gateway has dozens of them for each role, so an outage is observed dozens
+    /// of times.
     func observed(_ event: RedisConnectionEvent)
     /// Redis accepted a write that needs memory.
     func wrote()

@@ -1,5 +1,5 @@
-// The lanes of a webhook: each delivers the events of one job or rider in order, first new ones from memory, and then those that
-// wait in Redis.
+// The lanes of a webhook: each delivers the events of one job or rider in order, first new ones from memory, and then
+// those that wait in Redis.
 
 internal import HTTPValues
 internal import LiveState

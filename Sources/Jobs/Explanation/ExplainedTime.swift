@@ -6,7 +6,7 @@ package struct ExplainedTime: Sendable {
 
     package init(now: Int64) { self.now = now }
 
-    /// `10:41:07 (3 min ago)` or `14:41:07 (in 4 h)`; with the date for another day.
+    /// `10:41:07 (3 min ago)` or `14:41:07 (in 4 h 0 min)`; with the date for another day.
     package func moment(_ time: Int64) -> String { "\(self.clock(time)) (\(self.distance(time)))" }
 
     /// `3 min ago` or `in 4 h 0 min`.

@@ -85,8 +85,8 @@ extension FactsCollector {
         }.get()
     }
 
-    /// Sessions that follow a job, from the newest entries of the stream `access`. The newest entry of a session and job decides
-    /// whether it still does.
+    /// Sessions that follow a job, from the newest entries of the stream `access`. The newest entry of a session and
+    /// job decides whether it still does.
     ///
     /// - Parameter expected: the number of sessions that gateways report, at which the search stops; `nil` if unknown.
     private func sessions(

@@ -41,8 +41,8 @@ package final class JobCheckReader {
     /// - Parameters:
     ///   - shown: the newest position that every follower has been sent; 0 if one of them has none or may not see it.
     ///   - completion: called once with `nil` when there is no such job, or with the error of Redis.
-    /// - Returns: `false` if nothing was sent, because a read is under way or an instance is not connected. Then `completion` is
-    ///   not called.
+    /// - Returns: `false` if nothing was sent, because a read is under way or an instance is not connected. Then
+    ///   `completion` is not called.
     package func read(
         shown: UInt64 = 0, _ completion: @escaping (Result<Reading?, any Error>) -> Void
     ) -> Bool {

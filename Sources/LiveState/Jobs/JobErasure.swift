@@ -1,5 +1,5 @@
-// Erases what Redis stores about a job. The ledger's record goes last: as long as it exists, an erasure that was interrupted can
-// be repeated from the start. Jobs/JobErasure.swift has the order.
+// Erases what Redis stores about a job. The ledger's record goes last: as long as it exists, an erasure that was
+// interrupted can be repeated from the start. Jobs/JobErasure.swift defines the order.
 
 package import EnrouteWire
 package import NIOCore

@@ -216,8 +216,8 @@ package struct JobFeed: Sendable {
     /// Reports a malformed position.
     func refusePosition(of job: JobID) { self.live.refuse(self.keyspace.position(of: job), by: "MGET") }
 
-    /// `<fence> <deadline> <rider> <device>`, as open_feed, publish_location and close_feed write it. The device is missing when
-    /// the next one that reports will be the reporter.
+    /// `<fence> <deadline> <rider> <device>`, as open_feed, publish_location and close_feed write it. The device is
+    /// missing when the next one that reports will be the reporter.
     package struct Travel: Sendable, Hashable {
         package let fence: Int64
         /// ms since the epoch

@@ -68,8 +68,8 @@ package struct AuditEntry: Sendable, Hashable {
             ])
     }
 
-    /// Operations staff or a service wrote or removed the note of a job. The text is not part of the entry, so that it is erased
-    /// with the job.
+    /// Operations staff or a service wrote or removed the note of a job. The text is not part of the entry, so that it
+    /// is erased with the job.
     package static func notedByOperations(_ job: JobID, isRemoved: Bool, by actor: PersonID) -> AuditEntry {
         AuditEntry(
             .audit, type: "operations_noted",

@@ -1,7 +1,7 @@
-// The jobs of a rider or a customer, as lists. A list is in the slot of its person, a job's record in the slot of the job, so no
-// script can change both. A gateway writes the list first and the record afterwards, so no job is ever missing from the list of
-// its rider or customer. A list may contain surplus entries. A reader leaves them out and removes them, because the
-// record decides (decisions/job-lists.md).
+// The jobs of a rider or a customer, as lists. A list is in the slot of its person, a job's record in the slot of the
+// job, so no script can change both. A gateway writes the list first and the record afterwards, so no job is ever
+// missing from the list of its rider or customer. A list may contain surplus entries. A reader leaves them out and
+// removes them, because the record decides (decisions/job-lists.md).
 
 package import EnrouteWire
 package import NIOCore
@@ -227,8 +227,8 @@ extension JobLedger {
     /// How long a gateway may take from listing a job to writing its record, ms: the timeouts of Redis are far shorter.
     package static let longestListing: Int64 = 60_000
 
-    /// Removes entries of jobs that are gone, or that belong to someone else now, except for those that are so new that a gateway
-    /// may be about to write their records.
+    /// Removes entries of jobs that are gone, or that belong to someone else now, except for those that are so new that
+    /// a gateway may be about to write their records.
     private func drop(_ entries: [JobListPlace], from list: JobList, now: Int64) {
         let key = self.key(of: list)
         for entry in entries where entry.score < now - Self.longestListing { self.drop(entry, from: key) }

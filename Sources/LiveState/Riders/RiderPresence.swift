@@ -1,6 +1,6 @@
-// Whether riders are reachable. A heartbeat is valid for `heartbeatTimeout`. After that a rider leaves the pool but stays online, as
-// it declared. After `autoOfflineDelay` a rider without a task is set offline. The script checks again before it decides, so any
-// number of gateways may sweep at the same time.
+// Whether riders are reachable. A heartbeat is valid for `heartbeatTimeout`. After that a rider leaves the pool but
+// stays online, as it declared. After `autoOfflineDelay` a rider without a task is set offline. The script checks again
+// before it decides, so any number of gateways may sweep at the same time.
 
 package import EnrouteWire
 package import NIOCore

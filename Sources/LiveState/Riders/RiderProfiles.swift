@@ -35,9 +35,9 @@ extension Riders {
     /// Number of tasks that a rider may have at the same time.
     package static let capacities = 1...100
 
-    /// Adds a rider to a zone, removing it from its former one, and sets its approval, capacity and card. Safe to repeat. If two
-    /// callers add a rider to different zones at the same time, it belongs to the one that `zone(of:)` names, and is removed
-    /// from the other, unless it has got a task there in the meantime.
+    /// Adds a rider to a zone, removing it from its former one, and sets its approval, capacity and card. Safe to
+    /// repeat. If two callers add a rider to different zones at the same time, it belongs to the one that `zone(of:)`
+    /// names, and is removed from the other, unless it has got a task there in the meantime.
     ///
     /// - Parameters:
     ///   - isApproved: without approval the rider leaves the pool; with a task it drains.
