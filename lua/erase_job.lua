@@ -8,7 +8,7 @@
 --
 -- Two fields stay for a while; they say nothing about the job. All other scripts treat such a record as missing.
 --
---   fence   an open_feed of the erased job that is still on its way must not open the feed of a job created with the same id
+--   fence   a delayed open_feed of the erased job must not open the feed of a new job with the same id
 --   erased  the epochs of the last four erased records: an event that creates a job is recognized by its epoch, and must not
 --           bring the job back when a queue delivers it again
 --

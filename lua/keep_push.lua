@@ -18,8 +18,8 @@
 -- ARGV[6]  most_by_link           how many of them may belong to link viewers, 1 to 100
 -- ARGV[7]  fence                  of the record as the caller read it, 1 to 15 digits; ignored for a removal
 -- Errors   'ERR keep_push: ...' on a bad argument; nothing is written.
--- Returns  {1} stored, or removed   {0} the job has the maximum number of subscriptions {-1} a later decision exists: read
---          the record again
+-- Returns  {1} stored, or removed   {0} the job has the maximum number of subscriptions
+--          {-1} a later decision exists: read the record again
 -- Cost     O(subscriptions)
 
 if #KEYS ~= 2 or #ARGV ~= 7 then

@@ -16,7 +16,7 @@
 -- ARGV[5]  event                  1 to 16,384 bytes
 -- ARGV[6]  most                   how many events may wait for the webhook, 1 to 10,000,000
 -- Errors   'ERR park_event: ...' on a bad argument; nothing is written.
--- Returns  {1, waiting} waits   {2} waited already   {0} there is no such webhook   {-1} the caller does not hold the lease
+-- Returns  {1, waiting} queued   {2} it already waits   {0} there is no such webhook   {-1} the caller does not hold the lease
 --          {-2, waiting} too many events wait: nothing is written
 -- Cost     O(events of the subject that wait)
 

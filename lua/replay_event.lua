@@ -12,7 +12,7 @@
 -- ARGV[2]  subject                job or rider, 1 to 64 of [A-Za-z0-9_-]
 -- ARGV[3]  due                    when to deliver it, ms since the epoch, 13 digits
 -- Errors   'ERR replay_event: ...' on a bad argument; nothing is written.
--- Returns  {1, waiting} waits   {0} there is no such webhook or no such entry of this subject
+-- Returns  {1, waiting} queued   {0} there is no such webhook or no such entry of this subject
 -- Cost     O(1)
 
 if #KEYS ~= 4 or #ARGV ~= 3 then

@@ -15,8 +15,8 @@
 -- ARGV[5]  due                    next attempt for the subject, ms since the epoch, 13 digits
 -- ARGV[6]  reason                 of a failure, 0 to 200 bytes without control characters
 -- Errors   'ERR settle_event: ...' on a bad argument; nothing is written.
--- Returns  {1, left} recorded; `left` events of the subject still wait   {0} it is not the first event of the subject {-1}
---          the caller does not hold the lease
+-- Returns  {1, left} recorded; `left` events of the subject still wait   {0} it is not the first event of the subject
+--          {-1} the caller does not hold the lease
 -- Cost     O(1)
 
 if #KEYS ~= 6 or #ARGV ~= 6 then

@@ -144,6 +144,8 @@ package final class Revocations: Sendable {
         self.retention = retentionMilliseconds
     }
 
+    /// Adds revocations, and removes expired entries at most once a minute.
+    ///
     /// - Parameter now: ms since the epoch.
     /// - Returns: the revocations that were not in the table before.
     package func apply(_ revocations: [Revocation], now: Int64) -> [Revocation] {

@@ -1,5 +1,5 @@
-// Explains a token to a person: what it says about itself, and what its grant allows and why not more. For `enroute token
-// inspect` only: nothing that is read before the signature is verified decides anything.
+// Explains a token to a person: what it says about itself, and what its grant allows or not, and why. For `enroute
+// token inspect` only: nothing that is read before the signature is verified decides anything.
 
 internal import EnrouteWire
 
@@ -45,6 +45,8 @@ extension Grant {
         case limitedToRider
     }
 
+    /// Returns why the grant does not permit an action.
+    ///
     /// - Returns: `nil` if the action is allowed.
     package func obstacle(to verb: Verb) -> Obstacle? {
         guard !self.allows(verb) else { return nil }

@@ -30,6 +30,8 @@ extension JobService {
     /// How often a change is retried when others change the job concurrently.
     private static let maxEventAttempts = 5
 
+    /// Applies an event to its job. Safe to repeat.
+    ///
     /// - Parameter actor: the sender of the event.
     /// - Returns: fails with `Refused` when Redis does not answer.
     package func apply(_ event: JobEvent, of cloudEvent: CloudEvent, by actor: PersonID) -> EventLoopFuture<
@@ -171,7 +173,7 @@ extension JobService {
         }
         return assigned.flatMap { outcome in
             guard case .superseded = outcome else { return self.loop.makeSucceededFuture(outcome) }
-            // A newer decision exists, or the job has ended: the log still says who should have had the job.
+            // A newer decision exists, or the job has ended: the log still records who should have had the job.
             return self.ledger.recordLate(
                 .assignment(LateAssignment(rider: rider, customer: customer)), of: job, by: actor, occurredAt: at,
                 request: request

@@ -65,14 +65,15 @@ package struct JobService: Sendable {
         }
     }
 
-    /// What a job's rider travels with: as the job says, or else the rider's card; `nil` if it is unknown.
+    /// The vehicle of a job's rider: the one in the job's details, or else the one on the rider's card; `nil` if
+    /// unknown.
     package func vehicle(for record: JobRecord) -> EventLoopFuture<Vehicle?> {
         if let vehicle = record.display?.vehicle { return self.loop.makeSucceededFuture(vehicle) }
         guard let rider = record.rider else { return self.loop.makeSucceededFuture(nil) }
         return self.riders.card(of: rider).map { $0?.vehicle }
     }
 
-    /// The name on the card of the rider who came, for a customer who opens the page afterwards.
+    /// The name on the rider's card, for a customer who opens the page after the job has ended.
     ///
     /// - Returns: `nil` before the job has ended, if it was cancelled, and without a card.
     package func nameOfRider(after record: JobRecord) -> EventLoopFuture<String?> {

@@ -178,7 +178,7 @@ extension JobView {
         if isTracking, tracking == .waiting { self.snapshot.lastSeenAt = Self.lastSeen(notes) }
     }
 
-    /// What the rider travels with: as the job says, or else the rider's card; `nil` if it is unknown.
+    /// The rider's vehicle: the one in the job's details, or else the one on the rider's card; `nil` if unknown.
     package var vehicle: Vehicle? { self.record.display?.vehicle ?? self.snapshot.riderCard?.vehicle }
 
     /// When this rider last reported a position that is no longer stored. A position from before sharing started may be that

@@ -35,6 +35,8 @@ package struct RiderService: Sendable {
 
     private var loop: any EventLoop { self.riders.eventLoop }
 
+    /// Reads a rider and its zone.
+    ///
     /// - Returns: fails with `Refused` when the rider is in no zone.
     package func read(_ rider: PersonID) -> EventLoopFuture<RegisteredRider> {
         self.zone(of: rider).flatMap { zone in

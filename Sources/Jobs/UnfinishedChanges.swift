@@ -12,8 +12,8 @@ internal import Telemetry
 
 /// Repeats the remaining steps of changes with growing pauses until they succeed. Thread-safe.
 final class UnfinishedChanges: Sendable {
-    /// The pauses before the attempts: together about half an hour. Each varies by half, so that a Redis that returns does not
-    /// get them all at once.
+    /// The pauses before the attempts: together about half an hour. Each varies by half, so that a Redis that is
+    /// available again does not get them all at once.
     static let pauses: [TimeAmount] = [1, 2, 5, 10, 30, 60, 60, 60, 120, 120, 300, 300, 600].map { .seconds($0) }
     /// The maximum number of changes that wait on an event loop. Those beyond it are left to the next request.
     static let maxWaiting = 1000
@@ -28,8 +28,8 @@ final class UnfinishedChanges: Sendable {
     }
 
     /// - Parameters:
-    ///   - first: the first attempt, which has started. - again: starts another attempt. Safe to repeat, and checks
-    ///   that the job has not moved on.
+    ///   - first: the first attempt, which has started.
+    ///   - again: starts another attempt. Safe to repeat, and checks that the job has not moved on.
     /// - Returns: the result of the first attempt.
     func attempt(
         _ job: JobID, on loop: any EventLoop, _ first: EventLoopFuture<Void>,

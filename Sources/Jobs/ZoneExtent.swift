@@ -36,6 +36,8 @@ package struct ZoneExtent: Sendable, Hashable {
         self.usualKilometers = Self.median(self.places.map { $0.meters(to: center) / 1000 })
     }
 
+    /// Compares a place with the known places of the zone.
+    ///
     /// - Parameters:
     ///   - subject: what is at the place, for the sentence: "destination", "vendor".
     ///   - bound: km; 0 for any distance.

@@ -96,9 +96,9 @@ extension RedisClient {
     /// - Parameters:
     ///   - key: one of its keys.
     ///   - words: the number of its words.
-    ///   - most: the maximum encoded size of the words in bytes; see `CommandWriter.size`. - completion: called once,
-    ///   on `eventLoop`. Redirections of a cluster are failures here; the caller then sends the command again with
-    ///   `send` or `evaluate`, which follow them. Errors are not reported to the observer.
+    ///   - most: the maximum encoded size of the words in bytes; see `CommandWriter.size`.
+    ///   - completion: called once, on `eventLoop`. Redirections of a cluster are failures here; the caller then sends
+    ///     the command again with `send` or `evaluate`, which follow them. Errors are not reported to the observer.
     /// - Returns: whether it was sent. Otherwise `completion` is not called; `send` and `evaluate` say why.
     package func sendDirectly(
         key: String, words: Int, most: Int, _ write: (inout CommandWriter) -> Void,
@@ -144,7 +144,7 @@ extension RedisClient {
 
 extension RedisError {
     /// The command was not executed, and `send` and `evaluate` know what to do: the script must be sent, or the slot is
-    /// elsewhere.
+    /// on another node.
     package var needsGeneralPath: Bool {
         guard case .refused(let code, _) = self else { return false }
         return ["NOSCRIPT", "MOVED", "ASK", "TRYAGAIN"].contains(code)

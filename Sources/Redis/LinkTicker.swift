@@ -7,7 +7,7 @@ internal import Resilience
 
 /// Calls the links of one event loop at regular intervals. Confined to its event loop.
 final class LinkTicker {
-    /// The ticker of the thread's event loop, shared by its links. Safe, because each thread has a value of its own.
+    /// The ticker of the thread's event loop, shared by its links. Safe, because each thread has its own value.
     private nonisolated(unsafe) static let current = ThreadSpecificVariable<LinkTicker>()
 
     private let eventLoop: any EventLoop

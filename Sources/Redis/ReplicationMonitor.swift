@@ -23,7 +23,7 @@ final class ReplicationMonitor {
         let before = link.onUp
         link.onUp = { [weak self] handler in
             before?(handler)
-            // A new connection has already told its owner that messages may be missing.
+            // A new connection has already notified its owner that messages may be missing.
             self?.history = nil
             self?.isChecking = false
             self?.isKnown = false

@@ -1,5 +1,5 @@
-// Which addresses events may be sent to. Whoever can register an endpoint could otherwise make gateways send requests
-// to services that only gateways can reach: other machines of the network, or the metadata service of a cloud
+// Which addresses events may be sent to. Anybody who can register an endpoint could otherwise make gateways send
+// requests to services that only gateways can reach: other machines of the network, or the metadata service of a cloud
 // (server-side request forgery).
 
 internal import Glibc

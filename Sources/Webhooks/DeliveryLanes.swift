@@ -9,7 +9,7 @@ package struct DeliveryLanes: Sendable {
     package enum Place: Sendable, Hashable {
         /// In memory: they were just read from the stream, and the cursor is not stored yet.
         case memory
-        /// On their way to the waiting list.
+        /// Being moved to the waiting list.
         case moving
         /// In the waiting list in Redis.
         case waiting

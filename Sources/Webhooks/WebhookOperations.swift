@@ -70,9 +70,13 @@ package struct WebhookOperations: Sendable {
 
     package func all() async throws -> [Webhook] { try await self.store.all() }
 
+    /// Reads a webhook.
+    ///
     /// - Returns: `nil` when there is no such webhook.
     package func read(_ id: String) async throws -> Webhook? { try await self.store.read(id) }
 
+    /// Removes a webhook with its waiting events.
+    ///
     /// - Returns: whether it existed.
     package func remove(_ id: String) async throws -> Bool { try await self.store.remove(id) }
 

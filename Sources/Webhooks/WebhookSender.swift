@@ -37,6 +37,8 @@ package final class WebhookSender: Sendable {
 
     package init(settings: WebhookSettings) { self.settings = settings }
 
+    /// Sends an event to a webhook's endpoint once, and waits for the status of its answer.
+    ///
     /// - Parameter now: ms since the epoch.
     package func send(_ event: WaitingEvent, to webhook: Webhook, now: Int64) async -> Result {
         let url: EndpointURL

@@ -252,7 +252,7 @@ import Testing
             let refusal = Self.refusal(TokenVerifier(providers))
             #expect(refusal == .unknownKey, "\(providers.map(\.audience))")
         }
-        // With keys of its own, the audience explains the refusal.
+        // If the second provider has keys, the audience explains the refusal.
         let other = try await Self.provider { $0.audience = "another" }
         #expect(Self.refusal(TokenVerifier([known, other]))?.reason == .wrongAudience)
     }
@@ -264,7 +264,7 @@ import Testing
         for providers in [[known, old], [old, known]] {
             let verifier = TokenVerifier(providers)
             let refusal = Self.refusal(verifier)
-            // The reason stays that of the provider that came furthest.
+            // The reason stays that of the provider whose verification got furthest.
             #expect(refusal?.reason == .wrongAudience && refusal?.lacksKey == true)
             let lacking = verifier.lackingKey(of: TokenForge.token())
             #expect(lacking.map { verifier.providers[$0].audience } == ["aud"])

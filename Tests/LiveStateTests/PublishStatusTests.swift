@@ -219,7 +219,7 @@ import Testing
         }
     }
 
-    @Test func `any of the given statuses may come before`() async throws {
+    @Test func `any of the given statuses may be the current one`() async throws {
         try await Stage.set { stage in
             try await stage.createJob()
             let answer = try await self.publish(stage) { $0[1] = "preparing,pending_vendor_acceptance,assigned" }

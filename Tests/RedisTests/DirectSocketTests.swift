@@ -28,7 +28,7 @@ import Testing
             let found = NIOLoopBoundBox.makeBoxSendingValue([Int64](), eventLoop: client.eventLoop)
             server.freeze()
             for index in 0..<count {
-                // Each in a loop tick of its own, so that each is offered to the kernel.
+                // Each in its own loop tick, so that each is offered to the kernel.
                 let isSent = try await client.eventLoop.submit {
                     Self.send(client, ["RPUSH", "list", "\(index)" + padding]) { reply in
                         if case .reply(let tape) = reply { found.value.append(tape.value.integer ?? 0) }

@@ -81,6 +81,8 @@ package struct RevocationLog: Sendable {
         }
     }
 
+    /// Reads a page of the stream.
+    ///
     /// - Parameter start: id of the first entry to read, inclusive; `-` for the oldest.
     /// - Returns: at most `page` entries, the oldest first.
     package func read(from start: String) -> EventLoopFuture<[Entry]> {
@@ -110,6 +112,8 @@ package struct RevocationCursor: Sendable {
     /// Where the next read starts. The last entry is read again to verify that it still exists.
     package var start: String { self.last?.id ?? "-" }
 
+    /// Moves the position past a page that was read from `start`.
+    ///
     /// - Returns: the entries that are new, and whether there are more to read immediately.
     package mutating func advance(_ entries: [RevocationLog.Entry]) -> (fresh: [RevocationLog.Entry], isMore: Bool) {
         guard let last = self.last else {

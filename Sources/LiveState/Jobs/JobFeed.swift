@@ -32,6 +32,8 @@ package struct JobFeed: Sendable {
         case ifAbsent = "if_absent"
     }
 
+    /// Opens the feed of a job for a rider. Safe to repeat.
+    ///
     /// - Parameters:
     ///   - reporter: the device whose positions are published; `nil` for the first that reports.
     ///   - fence: of the decision, from `JobLedger.startTravel`.

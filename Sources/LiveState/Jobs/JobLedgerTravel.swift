@@ -60,7 +60,8 @@ extension JobLedger {
     /// - Parameters:
     ///   - rider: `nil` when the service or operations staff stop it, or the time limit was reached.
     ///   - deadline: the time limit that was reached, ms since the epoch. Nothing is stopped if the job has another one
-    ///   by now. - reporter: stops only what this device started; `nil` for any device.
+    ///     by now.
+    ///   - reporter: stops only what this device started; `nil` for any device.
     package func stopTravel(
         for job: JobID, by rider: PersonID?, atLimit deadline: Int64? = nil, startedOn reporter: Reporter? = nil
     ) -> EventLoopFuture<Stop> {

@@ -28,8 +28,11 @@ package struct ValidationSummaryStore: Sendable {
         case sharing
     }
 
+    /// Adds to the counts of a job, stores annotations, and publishes a message.
+    ///
     /// - Parameters:
-    ///   - counts: the number of new fixes by verdict; at most 16 verdicts. - message: sent to the job's followers.
+    ///   - counts: the number of new fixes by verdict; at most 16 verdicts.
+    ///   - message: sent to the job's followers.
     package func note(
         _ job: JobID, counts: [(verdict: String, count: Int)] = [], annotations: [Annotation] = [],
         message: ServerMessage? = nil

@@ -58,7 +58,7 @@ package struct AuditEntry: Sendable, Hashable {
 
     /// A customer's note to the rider was set or removed. The entry does not contain its text.
     ///
-    /// - Parameter isByLink: whether the person came with a tracking link; `actor` is the job's customer then.
+    /// - Parameter isByLink: whether the person used a tracking link; `actor` is the job's customer then.
     package static func noted(_ job: JobID, by actor: PersonID, isByLink: Bool, isRemoved: Bool) -> AuditEntry {
         AuditEntry(
             .audit, type: "noted",

@@ -29,6 +29,8 @@ package struct GatewayRegistry: Sendable {
         self.keyspace = settings.keyspace
     }
 
+    /// Stores a gateway's report.
+    ///
     /// - Parameters:
     ///   - id: unique among gateways, without a brace.
     ///   - facts: JSON, at most a few hundred bytes.

@@ -118,7 +118,8 @@ package struct GeoIndex: Sendable {
     /// `maxLatitude`.
     ///
     /// - Parameters:
-    ///   - radius: meters. - limit: at most `maxResults`.
+    ///   - radius: meters.
+    ///   - limit: at most `maxResults`.
     package func near(
         _ place: Coordinate, in zone: ZoneID, within radius: Double, limit: Int
     ) -> EventLoopFuture<[ZonePool.Candidate]> {

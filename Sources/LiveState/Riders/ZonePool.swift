@@ -41,6 +41,8 @@ package struct ZonePool: Sendable {
     /// Maximum number of riders in one reading.
     package static let maxMembers = 10_000
 
+    /// Reads the pool of a zone, or the changes since a version.
+    ///
     /// - Parameters:
     ///   - version: the newest change that the caller has seen; `nil` for the pool itself.
     ///   - limit: maximum number of riders, 1 to `maxMembers`.
@@ -74,7 +76,8 @@ package struct ZonePool: Sendable {
     /// riders, so in a crowd of busy riders it may find fewer than there are.
     ///
     /// - Parameters:
-    ///   - radius: meters. - limit: one of `candidates`.
+    ///   - radius: meters.
+    ///   - limit: one of `candidates`.
     package func nearest(
         to place: Coordinate, in zone: ZoneID, within radius: Double, limit: Int
     ) -> EventLoopFuture<[Candidate]> {

@@ -67,6 +67,8 @@ package struct WebhookStore: Sendable {
         return all.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
     }
 
+    /// Reads a webhook.
+    ///
     /// - Returns: `nil` when there is no such webhook, or its record is malformed.
     package func read(_ id: String) async throws -> Webhook? {
         guard id.isNonce else { return nil }
@@ -174,6 +176,8 @@ package struct WebhookStore: Sendable {
     /// A waiting event is not one that Enroute stores, or a key has another type.
     package struct Malformed: Error {}
 
+    /// Stores a fact about a webhook.
+    ///
     /// - Throws: `NotHeld` when the webhook is gone, or another gateway has its lease.
     package func note(_ note: Note, about id: String, by holder: String) async throws {
         for (field, value) in note.fields {
@@ -366,7 +370,7 @@ extension WebhookStore.Dead {
     }
 }
 
-/// An event on its way to a webhook: its id, and the body that each attempt sends.
+/// An event to be delivered to a webhook: its id, and the body that each attempt sends.
 package struct WaitingEvent: Sendable, Hashable {
     package let subject: String
     /// `<id> <body>`

@@ -1,4 +1,4 @@
-// Stores what the customer tells the rider. The rider, operations staff and services read it in the job's state.
+// Stores the customer's note to the rider. The rider, operations staff and services read it in the job's state.
 
 internal import Access
 internal import EnrouteWire

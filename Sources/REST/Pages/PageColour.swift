@@ -46,6 +46,8 @@ package struct PageColour: Sendable, Hashable {
         return (lighter + 0.05) / (darker + 0.05)
     }
 
+    /// Mixes this color with another one.
+    ///
     /// - Parameter share: of this color, 0 to 1.
     package func mixed(_ share: Double, with other: PageColour) -> PageColour {
         func mix(_ value: KeyPath<PageColour, UInt8>) -> UInt8 {

@@ -32,7 +32,7 @@ package struct PageSettings: Sendable {
     /// The origins of the demo's stage, which shows every page in a frame. Empty for all other gateways: no setting fills it,
     /// because a site that frames the riders' or the operations page could make people press its buttons.
     package var stageOrigins = AllowedOrigins.own
-    /// Who may tell the rider something on the customer's page, and who may cancel there.
+    /// Who may write a note to the rider on the customer's page, and who may cancel there.
     package var customerNotes = CustomerAction.signedIn
     package var customerCancelling = CustomerAction.signedIn
 
