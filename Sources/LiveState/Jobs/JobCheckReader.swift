@@ -34,7 +34,7 @@ package final class JobCheckReader {
         (self.job, self.ledger, self.feed) = (job, ledger, feed)
     }
 
-    /// Reads the ledger, and then the live instance unless that is unnecessary. It is unnecessary if every follower has
+    /// Reads the ledger, and the live instance unless that is unnecessary. It is unnecessary if every follower has
     /// been sent a newer position since the last check, because the feed then works and is open, and if the ledger's
     /// answer is the same.
     ///
