@@ -267,7 +267,7 @@ import Testing
         ("redis+cluster://h:1,i:2", "redis-cli -h 127.0.0.1 -p 7", "redis-cli -h h -p 1 CLUSTER SLOTS"),
         ("redis://127.0.0.1:7", "redis-cli -h 127.0.0.1 -p 7", "redis-cli -h 127.0.0.1 -p 7 PING"),
     ])
-    func `the commands name the inspected master, and how it was found`(
+    func `the command line names the inspected master, and the connection test finds it through the URL`(
         url: String, commandLine: String, test: String
     ) throws {
         let address = try RedisAddress(url: url)

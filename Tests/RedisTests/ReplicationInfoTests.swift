@@ -35,7 +35,7 @@ import Testing
         #expect(Self.info(promoted).hasPreviousHistory)
     }
 
-    @Test func `fields about the settings of a replica are not counted as replicas`() {
+    @Test func `settings of a replica are not counted as replicas`() {
         let info = Self.info("role:slave\nslave_read_only:1\nslave_priority:100,state=online\nmaster_replid:ab\n")
         #expect(!info.isMaster)
         #expect(info.onlineReplicas == 0)
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: ["", "role", "role:", "slave", "slave0", "slave0:", "master_replid", ":::", "\0\0\n\u{FF}"])
-    func `a malformed reply counts as no master without replicas`(text: String) {
+    func `a malformed reply contains no master, no history and no replicas`(text: String) {
         let info = Self.info(text)
         #expect(!info.isMaster && info.onlineReplicas == 0 && info.history == nil)
     }
