@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test func `a removed webhook is not brought into being again`() async throws {
+    @Test func `a removed webhook is not created again by late calls`() async throws {
         try await self.stage { stage, store, _ in
             #expect(try await store.park(self.event(1), for: "wh_1", attempts: 1, due: self.now, by: Self.me))
             #expect(try await store.remove("wh_1"))
@@ -196,7 +196,7 @@ import Testing
         }
     }
 
-    @Test func `malformed data in the keys of webhooks and events ends nothing, and others are still read`()
+    @Test func `malformed data in the keys of webhooks and events stops nothing, and other data is still read`()
         async throws
     {
         try await self.stage { stage, store, webhook in

@@ -1,5 +1,6 @@
-// Places of a zone's riders at the live instance, to find the nearest. They decide nothing: `Riders.assign` does. A place is
-// valid as long as a heartbeat. Each call of place_rider removes expired places, and without calls the keys expire.
+// Places of a zone's riders at the live instance, to find the nearest. They do not decide who gets a task;
+// `Riders.assign` does. A place is valid as long as a heartbeat. Each call of place_riders removes expired places, and
+// without calls the keys expire.
 
 package import EnrouteWire
 package import NIOCore
@@ -117,7 +118,7 @@ package struct GeoIndex: Sendable {
     /// `maxLatitude`.
     ///
     /// - Parameters:
-    ///   - radius: metres.
+    ///   - radius: meters.
     ///   - limit: at most `maxResults`.
     package func near(
         _ place: Coordinate, in zone: ZoneID, within radius: Double, limit: Int

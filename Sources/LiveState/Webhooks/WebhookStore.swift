@@ -67,6 +67,8 @@ package struct WebhookStore: Sendable {
         return all.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
     }
 
+    /// Reads a webhook.
+    ///
     /// - Returns: `nil` when there is no such webhook, or its record is malformed.
     package func read(_ id: String) async throws -> Webhook? {
         guard id.isNonce else { return nil }
@@ -174,6 +176,8 @@ package struct WebhookStore: Sendable {
     /// A waiting event is not one that Enroute stores, or a key has another type.
     package struct Malformed: Error {}
 
+    /// Stores a fact about a webhook.
+    ///
     /// - Throws: `NotHeld` when the webhook is gone, or another gateway has its lease.
     package func note(_ note: Note, about id: String, by holder: String) async throws {
         for (field, value) in note.fields {
@@ -185,7 +189,7 @@ package struct WebhookStore: Sendable {
         }
     }
 
-    /// Lets an event wait.
+    /// Appends an event to the waiting list of its job or rider.
     ///
     /// - Returns: `false` when too many events wait.
     /// - Throws: `NotHeld`.
@@ -298,15 +302,15 @@ package struct WebhookStore: Sendable {
 
     /// An event that could not be delivered.
     package struct Dead: Sendable, Hashable {
-        /// Its place in the list: starts with the time at which it was given up, ms since the epoch.
+        /// Its position in the list. Starts with the time at which it was given up, ms since the epoch.
         package var entry: String
         package var event: WaitingEvent
         package var attempts: Int
         package var reason: String
     }
 
-    /// The oldest undelivered events after an entry. Fewer than `page` are all that there are. Malformed entries are
-    /// reported and skipped.
+    /// The oldest undelivered events after an entry. Fewer than `page` means that there are no others. Malformed
+    /// entries are reported and skipped.
     package func dead(_ id: String, after entry: String = "0-0") async throws -> [Dead] {
         guard id.isNonce, entry.isStreamID else { return [] }
         let key = self.keyspace.dead(ofWebhook: id)
@@ -332,7 +336,7 @@ package struct WebhookStore: Sendable {
         }
     }
 
-    /// Lets an undelivered event wait for delivery again.
+    /// Queues an undelivered event for delivery again.
     ///
     /// - Returns: whether the event was still undelivered.
     package func replay(_ dead: Dead, of id: String, now: Int64) async throws -> Bool {
@@ -366,7 +370,7 @@ extension WebhookStore.Dead {
     }
 }
 
-/// An event on its way to a webhook: its id, and the body that each attempt sends.
+/// An event to be delivered to a webhook: its id, and the body that each attempt sends.
 package struct WaitingEvent: Sendable, Hashable {
     package let subject: String
     /// `<id> <body>`
