@@ -49,4 +49,26 @@ import Testing
             }
         }
     }
+
+    @Test(arguments: [AuditEntry.Stream.access, .audit])
+    func `a key of another type is named when its stream is read`(stream: AuditEntry.Stream) async throws {
+        try await Stage.set { stage in
+            let streams = AuditStreams(ledger: stage.client, settings: stage.settings)
+            let key = stage.keyspace.stream(stream)
+            try await stage.client.run("SET", key, "x")
+            let named = { @Sendable (error: any Error) in (error as? AuditStreams.NotAStream)?.key == key }
+            await #expect {
+                _ = try await streams.read(stream, from: .since(0)).get()
+            } throws: {
+                named($0)
+            }
+            await #expect {
+                _ = try await streams.newest(stream, limit: 10).get()
+            } throws: {
+                named($0)
+            }
+            try await stage.client.run("RENAME", key, "old")
+            #expect(try await streams.newest(stream, limit: 10).get().isEmpty)
+        }
+    }
 }

@@ -210,6 +210,22 @@ import Testing
         }
     }
 
+    @Test func `a key that is not the audit stream is named in the answer and in the log`() async throws {
+        let lines = RecordedLines()
+        try await within {
+            try await RunningGateway.run(isSecure: false, logger: lines.logger) { gateway in
+                let client = try await RedisClient.started(at: gateway.settings.ledger)
+                defer { client.stop() }
+                let key = gateway.settings.liveState.keyspace.stream(.access)
+                try await client.run("DEL", key)
+                try await client.run("SET", key, "x")
+                let answer = try await gateway.rest("GET", "/api/v1/zones/rome/audit", by: "olga", .ops)
+                #expect(answer.status == 500 && answer.text.contains("key \(key) of the ledger is not a stream"))
+                #expect(lines.all.contains { "\($0.metadata["reason"] ?? "")".contains("key \(key) of the ledger") })
+            }
+        }
+    }
+
     @Test func `online riders are listed with their tasks, and their changes are in the audit`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
