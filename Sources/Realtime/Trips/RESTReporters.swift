@@ -77,10 +77,10 @@ package final class RESTReporters {
 
     /// Redis accepted a position.
     package func published(_ fix: Fix, of job: JobID, by rider: PersonID, on reporter: Reporter, receivedAt: Int64) {
-        var entry = self.entries[rider] ?? self.newEntry()
-        entry.reporter = reporter
-        entry.published.remember(fix, of: job, receivedAt: receivedAt)
-        self.entries[rider] = entry
+        // An entry without a timer would stay if the rest of the request fails.
+        self.reportReceived(for: [job], of: rider)
+        self.entries[rider]?.reporter = reporter
+        self.entries[rider]?.published.remember(fix, of: job, receivedAt: receivedAt)
     }
 
     /// Travel mode was switched off.
