@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: [AuditEntry.Stream.access, .audit])
-    func `a key of another type is named when its stream is read`(stream: AuditEntry.Stream) async throws {
+    func `a key of another type is named when its stream is read or written`(stream: AuditEntry.Stream) async throws {
         try await Stage.set { stage in
             let streams = AuditStreams(ledger: stage.client, settings: stage.settings)
             let key = stage.keyspace.stream(stream)
@@ -64,6 +64,14 @@ import Testing
             }
             await #expect {
                 _ = try await streams.newest(stream, limit: 10).get()
+            } throws: {
+                named($0)
+            }
+            let access = FollowedAccess(
+                job: Stage.job, person: Stage.customer, role: "customer", credential: .token, link: nil, session: "s1")
+            let entry = stream == .access ? access.left : .erased(Stage.job, keys: 1, because: .deactivated)
+            await #expect {
+                try await streams.append(entry).get()
             } throws: {
                 named($0)
             }

@@ -24,7 +24,14 @@ package struct AuditStreams: Sendable {
             "XADD", .text(self.settings.keyspace.stream(entry.stream)), "MAXLEN", "~", .integer(most), "*",
         ]
         command.words += fields
-        return self.ledger.send(command).map { _ in }
+        return self.send(command, to: self.settings.keyspace.stream(entry.stream)).map { _ in }
+    }
+
+    /// Fails with `NotAStream` if the key holds something else.
+    private func send(_ command: RedisCommand, to key: String) -> EventLoopFuture<RESPValue> {
+        self.ledger.send(command).flatMapErrorThrowing { error in
+            throw (error as? RedisError)?.isMalformedData == true ? NotAStream(key: key) : error
+        }
     }
 
     /// An entry as Redis stores it.
@@ -55,16 +62,13 @@ package struct AuditStreams: Sendable {
             of: self.settings.keyspace.stream(stream))
     }
 
-    /// Skips and reports malformed entries, so that one of them does not block the rest. Fails with `NotAStream` if the key
-    /// holds something else.
+    /// Skips and reports malformed entries, so that one of them does not block the rest.
     func entries(_ command: RedisCommand, of key: String) -> EventLoopFuture<[StoredEntry]> {
-        self.ledger.send(command).map { answer in
+        self.send(command, to: key).map { answer in
             let entries = answer.array ?? []
             let valid = entries.compactMap { StoredEntry($0) }
             if valid.count < entries.count { self.ledger.refuse(key, by: command.verb) }
             return valid
-        }.flatMapErrorThrowing { error in
-            throw (error as? RedisError)?.isMalformedData == true ? NotAStream(key: key) : error
         }
     }
 

@@ -216,12 +216,20 @@ import Testing
             try await RunningGateway.run(isSecure: false, logger: lines.logger) { gateway in
                 let client = try await RedisClient.started(at: gateway.settings.ledger)
                 defer { client.stop() }
-                let key = gateway.settings.liveState.keyspace.stream(.access)
-                try await client.run("DEL", key)
-                try await client.run("SET", key, "x")
-                let answer = try await gateway.rest("GET", "/api/v1/zones/rome/audit", by: "olga", .ops)
-                #expect(answer.status == 500 && answer.text.contains("key \(key) of the ledger is not a stream"))
-                #expect(lines.all.contains { "\($0.metadata["reason"] ?? "")".contains("key \(key) of the ledger") })
+                let keyspace = gateway.settings.liveState.keyspace
+                for key in [AuditEntry.Stream.access, .audit].map(keyspace.stream) {
+                    try await client.run("DEL", key)
+                    try await client.run("SET", key, "x")
+                }
+                try await Self.put(gateway, "job-1", Self.service)
+                let read = try await gateway.rest("GET", "/api/v1/zones/rome/audit", by: "olga", .ops)
+                let written = try await gateway.rest(
+                    "PUT", "/api/v1/jobs/job-1/operations-note", by: "olga", .ops, #"{"text":"ring twice"}"#)
+                for (answer, stream) in [(read, AuditEntry.Stream.access), (written, .audit)] {
+                    let named = "key \(keyspace.stream(stream)) of the ledger is not a stream"
+                    #expect(answer.status == 500 && answer.text.contains(named), "\(answer)")
+                    #expect(lines.all.contains { "\($0.metadata["reason"] ?? "")".contains(named) })
+                }
             }
         }
     }
