@@ -38,6 +38,9 @@ package struct Refused: Error {
                 code: .internal,
                 message: "Redis holds malformed data that this request needs. The gateway's log contains the cause.")
             self.cause = Self.cause(of: error)
+        case let error as AuditStreams.NotAStream:
+            self.init(code: .internal, message: "\(error)")
+            self.cause = "\(error)"
         default:
             self.init(code: .internal, message: "An internal error occurred. The gateway's log contains the cause.")
             self.cause = Self.cause(of: error)

@@ -64,14 +64,17 @@ package struct GeoIndex: Sendable {
 
     /// Maximum number of riders in the answer of `all`.
     package static let maxListed = 5_000
+    /// Maximum number of riders of a zone that `all` reads.
+    private static let maxRead = 20_000
 
-    /// The places of a zone's riders that have not expired, at most `maxListed`.
+    /// The places of a zone's riders that have not expired: of more than `maxListed`, those whose ids come first, so that the
+    /// same riders stay on the map. Of more than `maxRead`, some are not found.
     ///
     /// - Parameter now: ms since the epoch.
     package func all(in zone: ZoneID, now: Int64) -> EventLoopFuture<[PersonID: SeenPlace]> {
         let (places, seen) = (self.keyspace.places(in: zone), self.keyspace.placesSeen(in: zone))
         let oldest = String(now - self.lifetime.milliseconds)
-        let limit: [RedisCommand.Word] = ["WITHSCORES", "LIMIT", 0, .integer(Self.maxListed)]
+        let limit: [RedisCommand.Word] = ["WITHSCORES", "LIMIT", 0, .integer(Self.maxRead)]
         let times = self.live.send(
             RedisCommand([.text("ZRANGEBYSCORE"), .text(seen), .text(oldest), .text("+inf")] + limit))
         let cells = self.live.send(
@@ -79,9 +82,12 @@ package struct GeoIndex: Sendable {
         return times.and(cells).map { times, cells in
             let at = self.scores(times, of: seen) { Int64($0).flatMap { $0.isTimestamp ? $0 : nil } }
             let found = self.scores(cells, of: places) { UInt64($0).flatMap { GeoCell($0)?.center } }
-            return found.reduce(into: [:]) { all, entry in
+            let all = found.reduce(into: [PersonID: SeenPlace]()) { all, entry in
                 if let at = at[entry.key] { all[entry.key] = SeenPlace(place: entry.value, at: at) }
             }
+            guard all.count > Self.maxListed else { return all }
+            let first = all.sorted { $0.key.text < $1.key.text }.prefix(Self.maxListed)
+            return Dictionary(uniqueKeysWithValues: first.map { ($0.key, $0.value) })
         }
     }
 

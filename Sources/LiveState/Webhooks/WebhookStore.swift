@@ -97,14 +97,14 @@ package struct WebhookStore: Sendable {
         guard id.isNonce else { return false }
         let removed = try await self.ledger.send(["DEL", .text(self.keyspace.webhook(id))]).get()
         _ = try await self.ledger.send(["SREM", .text(self.keyspace.webhooks), .text(id)]).get()
-        while true {
-            let subjects = try await self.due(id, before: 9_999_999_999_999, most: Self.removalBatch)
-            guard !subjects.isEmpty else { break }
-            for subject in subjects {
-                _ = try await self.ledger.send(["DEL", .text(self.keyspace.waiting(of: subject, ofWebhook: id))]).get()
+        try await skippingMalformedData {
+            while case let due = try await self.nextDue(id, before: "+inf", most: Self.removalBatch), !due.isEmpty {
+                for subject in due.compactMap(\.text).filter(\.isNonce) {
+                    let waiting = self.keyspace.waiting(of: subject, ofWebhook: id)
+                    _ = try await self.ledger.send(["DEL", .text(waiting)]).get()
+                }
+                try await self.removeDue(due, of: id)
             }
-            let start: [RedisCommand.Word] = ["ZREM", .text(self.keyspace.due(ofWebhook: id))]
-            _ = try await self.ledger.send(RedisCommand(start + subjects.map { .text($0) })).get()
         }
         _ = try await self.ledger.send([
             "DEL", .text(self.keyspace.due(ofWebhook: id)), .text(self.keyspace.attempts(ofWebhook: id)),
@@ -237,21 +237,25 @@ package struct WebhookStore: Sendable {
 
     /// Jobs and riders whose first waiting event is due, the longest due first.
     package func due(_ id: String, before now: Int64, most: Int) async throws -> [String] {
-        let answer = try await self.ledger.send([
-            "ZRANGEBYSCORE", .text(self.keyspace.due(ofWebhook: id)), "-inf", .integer(now), "LIMIT", "0",
-            .integer(most),
-        ]).get()
-        let members = answer.array ?? []
+        let members = try await self.nextDue(id, before: .integer(now), most: most)
         let subjects = members.compactMap(\.text).filter(\.isNonce)
         guard subjects.count < members.count else { return subjects }
         // Otherwise they could fill every page.
-        let key = self.keyspace.due(ofWebhook: id)
-        self.ledger.refuse(key, by: "ZRANGEBYSCORE")
-        let malformed = members.filter { $0.text?.isNonce != true }.compactMap { member -> RedisCommand.Word? in
-            member.bytes.map { .bytes($0) }
-        }
-        _ = try await self.ledger.send(RedisCommand(["ZREM", .text(key)] + malformed)).get()
+        self.ledger.refuse(self.keyspace.due(ofWebhook: id), by: "ZRANGEBYSCORE")
+        try await self.removeDue(members.filter { $0.text?.isNonce != true }, of: id)
         return subjects
+    }
+
+    /// Also malformed members.
+    private func nextDue(_ id: String, before end: RedisCommand.Word, most: Int) async throws -> [RESPValue] {
+        let key = self.keyspace.due(ofWebhook: id)
+        let command: RedisCommand = ["ZRANGEBYSCORE", .text(key), "-inf", end, "LIMIT", "0", .integer(most)]
+        return try await self.ledger.send(command).get().array ?? []
+    }
+
+    private func removeDue(_ members: [RESPValue], of id: String) async throws {
+        let words = members.compactMap { member in member.bytes.map { RedisCommand.Word.bytes($0) } }
+        _ = try await self.ledger.send(RedisCommand(["ZREM", .text(self.keyspace.due(ofWebhook: id))] + words)).get()
     }
 
     /// All jobs and riders with waiting events.
