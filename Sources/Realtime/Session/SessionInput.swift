@@ -131,14 +131,13 @@ extension Session {
 
     private func received(_ bytes: ByteBuffer) {
         HotPath.pass(.sessionInput)
+        guard bytes.withUnsafeReadableBytes({ $0.isUTF8 }) else {
+            return self.close(.invalidText, "text must be UTF-8")
+        }
         do throws(BadMessage) {
-            let request = try bytes.withUnsafeReadableBytes { bytes throws(BadMessage) in
-                guard bytes.isUTF8 else { throw BadMessage("") }
-                return try ClientRequest(bytes)
-            }
+            let request = try bytes.withUnsafeReadableBytes { bytes throws(BadMessage) in try ClientRequest(bytes) }
             self.handle(request)
         } catch {
-            guard !error.reason.isEmpty else { return self.close(.invalidText, "text must be UTF-8") }
             self.loop.counts.add(.messagesNotUnderstood)
             self.input.malformedMessages += 1
             guard self.input.malformedMessages <= self.limits.malformedMessages else {
