@@ -18,7 +18,8 @@ package struct RequestTrace: Hashable, Sendable {
     /// - Parameter traceparents: the values of the `traceparent` header. Anything but one valid value starts a new trace.
     package init(_ traceparents: [String]) {
         let parent = traceparents.count == 1 ? Self.parse(traceparents[0]) : nil
-        self.traceID = parent?.traceID ?? UInt64.random(in: .min ... .max).hexadecimal + UInt64.random(in: 1 ... .max).hexadecimal
+        self.traceID =
+            parent?.traceID ?? UInt64.random(in: .min ... .max).hexadecimal + UInt64.random(in: 1 ... .max).hexadecimal
         self.spanID = UInt64.random(in: 1 ... .max).hexadecimal
         self.isSampled = parent?.isSampled ?? false
         self.isContinued = parent != nil
