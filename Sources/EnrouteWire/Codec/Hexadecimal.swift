@@ -5,7 +5,10 @@ extension Sequence<UInt8> {
     package var hexadecimal: String {
         var digits: [UInt8] = []
         digits.reserveCapacity(2 * self.underestimatedCount)
-        for byte in self { digits += [Self.digit(byte >> 4), Self.digit(byte & 15)] }
+        for byte in self {
+            digits.append(Self.digit(byte >> 4))
+            digits.append(Self.digit(byte & 15))
+        }
         return String(decoding: digits, as: UTF8.self)
     }
 
@@ -16,11 +19,14 @@ extension Sequence<UInt8> {
 
 extension UInt64 {
     /// 16 digits, in lower case.
-    package var hexadecimal: String { withUnsafeBytes(of: self.bigEndian) { $0.hexadecimal } }
+    package var hexadecimal: String {
+        let digits = String(self, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
 }
 
 extension UInt8 {
-    /// The value of this ASCII character as a hexadecimal digit in either case; `nil` if it is no digit.
+    /// The value of this ASCII character as a hexadecimal digit in either case; `nil` if it is not one.
     package var hexDigitValue: Int? {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): Int(self - UInt8(ascii: "0"))

@@ -1,6 +1,7 @@
 // The commands that gateways need on the ledger, for `AccessProbe`.
 
 internal import EnrouteWire
+internal import Redis
 
 extension AccessProbe {
     static func ledgerCommands(_ keyspace: Keyspace) -> [[String]] {

@@ -1,6 +1,7 @@
 // The commands that gateways need on the live instance, for `AccessProbe`.
 
 internal import EnrouteWire
+internal import Redis
 
 extension AccessProbe {
     static func liveCommands(_ keyspace: Keyspace) -> [[String]] {
