@@ -1,5 +1,5 @@
-// Entity tags. The digest in a tag has no key: whoever can guess the digested values can confirm the guess. It must not cover
-// anything that a reader of the tag may not see.
+// Entity tags. The digest in a tag has no key: a client that guesses the digested values can confirm its guess. So the digest
+// must not cover anything that a reader of the tag may not see.
 
 internal import Crypto
 internal import EnrouteWire

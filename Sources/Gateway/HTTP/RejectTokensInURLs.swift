@@ -10,7 +10,7 @@ enum RejectTokensInURLs {
 extension String {
     /// Whether the query of this URL has a parameter for a token, even if its name is percent-encoded.
     var hasTokenInQuery: Bool {
-        // Bytes, because this is read of every request, and most have no query.
+        // Searches bytes, because every request is checked and most have no query.
         guard let mark = self.utf8.firstIndex(of: UInt8(ascii: "?")) else { return false }
         return self[mark...].dropFirst().split(separator: "&").contains { member in
             ["token", "access_token", "jwt", "bearer"].contains(member.prefix { $0 != "=" }.percentDecoded.lowercased())

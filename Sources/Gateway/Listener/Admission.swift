@@ -90,7 +90,7 @@ enum Admission {
                 self = .token(token)
                 return
             }
-            // An expired token is no guess, and its owner has to learn that it needs a new one.
+            // An expired token is not a guess, and its owner has to learn that it needs a new one.
             let wait = error == .expired ? nil : loop.tokenRefused(address, error, during: lockout)
             self = .refused(
                 wait.map { Refusal(retryInMilliseconds: $0) }

@@ -24,7 +24,7 @@ extension Session {
         var isOverRateLimit = false
         /// The client violated the framing rules or the rate limit. Only its answer to our close frame is expected.
         var hasBrokenRules = false
-        /// Bytes received since then; at most `Limits.closingBytes`.
+        /// The number of bytes received since then; at most `Limits.closingBytes`.
         var lateBytes = 0
     }
 
@@ -109,7 +109,7 @@ extension Session {
         switch frame {
         case .message(let bytes): outline = bytes.withUnsafeReadableBytes { MessageOutline($0) }
         case .ping: outline = MessageOutline()
-        // Pongs have no answer.
+        // A pong is not answered.
         case .pong: return
         }
         self.send(
