@@ -95,7 +95,7 @@ struct GatewayLoops: Sendable {
         }
     }
 
-    /// The services that REST handlers use, of each event loop.
+    /// The services of each event loop, for REST handlers.
     var services: [LoopServices] {
         get async throws {
             var services: [LoopServices] = []

@@ -101,7 +101,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
             await sender.shutdown()
             throw error
         }
-        // Requests of REST may have used it, whether or not this gateway delivers events.
+        // REST requests may have used the sender, whether or not this gateway delivers events.
         await sender.shutdown()
     }
 }

@@ -12,7 +12,7 @@ internal import Resilience
 internal import Telemetry
 internal import TrafficControl
 
-/// What the parts of an event loop share.
+/// What the parts of an event loop share, and the steps that create them.
 struct LoopParts {
     let eventLoop: any EventLoop
     let index: Int
