@@ -78,8 +78,8 @@ package struct GatewayServer: Service, CustomStringConvertible {
         var operations = OperationsQueries(services[0])
         let health = HealthReporter(name: self.settings.name, gatewayLoops: loops, registry: operations.registry)
         operations.healthSource = .init(id: health.id) { await health.health().health }
-        let events = try await self.webhookClient(loops.redis)
-        defer { events.stop() }
+        let webhooks = try await self.webhookClient(loops.redis)
+        defer { webhooks.stop() }
         let sender = WebhookSender(settings: self.settings.webhooks)
         let shared = self.sharedServices(loops, operations, sender, tiles)
         let routes = services.map { Routes($0, shared) }
@@ -88,14 +88,14 @@ package struct GatewayServer: Service, CustomStringConvertible {
         background += [{ await zoneJobs.run() }, { await health.run() }]
         if let push = try await self.pushService(services[0], loops) { background.append { await push.run() } }
         if self.settings.webhooks.isDelivering {
-            let webhooks = self.webhookService(events, sender, loops, holder: health.id)
-            background.append { await webhooks.run() }
+            let service = self.webhookService(webhooks, sender, loops, holder: health.id)
+            background.append { await service.run() }
         }
         let connections = self.connections(to: routes, shared.loops, loops)
         do {
             try await self.serve(connections, self.managementConnections(beside: connections, loops), loops, background)
             {
-                if self.settings.webhooks.isDelivering { try await events.start().get() }
+                if self.settings.webhooks.isDelivering { try await webhooks.start().get() }
             }
         } catch {
             await sender.shutdown()
