@@ -33,7 +33,6 @@ public struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable {
     /// Unsubscriptions that are not acknowledged yet.
     @usableFromInline var leaving: [Channel: Int] = [:]
     @usableFromInline var isConnected = false
-    @usableFromInline var unacknowledgedCount = 0
     @usableFromInline var unrestoredCount = 0
     /// Names per command. One command with 100,000 names was 15 times slower than batches.
     @usableFromInline let batch: Int
@@ -43,10 +42,7 @@ public struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable {
 
     @inlinable
     public var count: Int { self.channels.count }
-    /// Channels without an acknowledgement.
-    @inlinable
-    public var unacknowledged: Int { self.unacknowledgedCount }
-    /// Those of them that were lost. While there are any, followers may be missing messages.
+    /// Lost channels that are not acknowledged yet. While there are any, followers may be missing messages.
     @inlinable
     public var unrestored: Int { self.unrestoredCount }
     @inlinable
@@ -73,7 +69,6 @@ public struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable {
             return false
         case nil:
             self.channels[channel] = .requested(isRepair: isRepair)
-            self.unacknowledgedCount += 1
             if isRepair { self.unrestoredCount += 1 }
             if self.isConnected { self.toSubscribe.append(channel) }
             return false
@@ -125,7 +120,6 @@ public struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable {
         }
         for channel in givenUp { self.channels[channel] = nil }
         for channel in self.channels.keys { self.channels[channel] = .requested(isRepair: true) }
-        self.unacknowledgedCount = self.channels.count
         self.unrestoredCount = self.channels.count
         return givenUp
     }
@@ -136,7 +130,6 @@ public struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable {
             return .outdated
         }
         self.channels[channel] = .acknowledged
-        self.unacknowledgedCount -= 1
         if isRepair { self.unrestoredCount -= 1 }
         return isRepair ? .restored : .granted
     }
@@ -196,7 +189,6 @@ public struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable {
     mutating func remove(_ channel: Channel) -> Bool {
         guard let state = self.channels.removeValue(forKey: channel) else { return false }
         guard case .requested(let isRepair) = state else { return true }
-        self.unacknowledgedCount -= 1
         if isRepair { self.unrestoredCount -= 1 }
         return true
     }

@@ -221,7 +221,7 @@ package struct StrictJSON {
                 units.append(UInt16(same))
             case UInt8(ascii: "u"):
                 let digits = rest.prefix(4)
-                guard digits.count == 4, digits.allSatisfy({ UInt8(exactly: $0)?.isHexDigit == true }),
+                guard digits.count == 4, digits.allSatisfy({ UInt8(exactly: $0)?.hexDigitValue != nil }),
                     let code = UInt16(String(decoding: digits, as: UTF16.self), radix: 16)
                 else { throw .syntax }
                 units.append(code)
@@ -234,17 +234,6 @@ package struct StrictJSON {
             units.makeIterator(), from: UTF16.self, to: UTF8.self, stoppingOnError: true, into: { bytes.append($0) })
         guard !isInvalid else { throw .loneSurrogate }
         return bytes
-    }
-}
-
-extension UInt8 {
-    fileprivate var isHexDigit: Bool {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-            UInt8(ascii: "A")...UInt8(ascii: "F"):
-            true
-        default: false
-        }
     }
 }
 

@@ -93,9 +93,7 @@ package struct PushSubscriptions: Sendable {
     private func keep(
         _ text: [UInt8], endpoint: String, isByLink: Bool, of job: JobID, _ fence: Int64
     ) -> EventLoopFuture<Addition> {
-        let id = SHA256.hash(data: Array(endpoint.utf8)).prefix(16).map { byte in
-            String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
-        }.joined()
+        let id = SHA256.hash(data: Array(endpoint.utf8)).prefix(16).hexadecimal
         return self.live.evaluate(
             Scripts.keepPush, keys: [self.keyspace.push(of: job), self.keyspace.travel(of: job)],
             arguments: [

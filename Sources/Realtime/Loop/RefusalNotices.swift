@@ -9,7 +9,7 @@ internal import TrafficControl
 
 /// Which refusals were logged recently, on one event loop.
 struct RefusalNotices {
-    /// Refused origins, one line a minute for all of them: anybody can invent more.
+    /// Refused origins, one line a minute for all of them, because anybody can invent origins.
     var origins = LogThrottle()
     /// Rejected tokens, one line a minute for each reason. The claims in them come from the settings.
     var tokens = KeyedLogThrottle<TokenRefusal>(maxSubjects: 64)

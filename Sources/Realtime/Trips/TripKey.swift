@@ -8,7 +8,8 @@ extension TripValidators {
     package struct Key: Hashable, Sendable {
         package let rider: PersonID
         package let job: JobID
-        /// The device, where several report on the same loop; `nil` for one without a name, or of a session.
+        /// The device of a REST report, because several may report on the same loop; `nil` for a device without a name, and for
+        /// sessions.
         package let reporter: Reporter?
 
         package init(rider: PersonID, job: JobID, reporter: Reporter? = nil) {

@@ -34,25 +34,52 @@ package enum StreetCompiler {
         var ways = StreetWays()
         var extracts: [OSMExtract] = []
         for path in inputs {
-            let file: MappedFile
-            do { file = try MappedFile(path: path) } catch { throw .unreadable(path: path, reason: error.reason) }
             let before = ways.ways.count
-            if OSMExtract.isExtract(file.bytes) {
-                let extract = OSMExtract(file, path: path)
-                extracts.append(extract)
-                try self.readWays(extract, into: &ways)
-                ways.add(attribution: self.osmAttribution)
-            } else {
-                let ignored = try GeoJSONInput.read(try self.text(of: file, path: path), path: path, into: &ways)
-                if ignored > 0 {
-                    progress(
-                        "warning: \(path): positions that were ignored, because they are not longitude and latitude in "
-                            + "degrees (WGS 84): \(ignored). Convert projected coordinates first")
-                }
-            }
+            if let extract = try self.read(path, into: &ways, progress) { extracts.append(extract) }
             progress("\(path): \(ways.ways.count - before) streets")
         }
         guard !ways.ways.isEmpty else { throw .noStreets }
+        var places = try self.places(of: ways, extracts)
+        progress("\(places.keys.count) points")
+        var network = try NetworkBuilder.build(ways, &places)
+        progress("\(network.nodes.count) nodes, \(network.halves.count) directed edges")
+        for line in network.gaps.lines { progress(line) }
+        if let line = self.restrictions(of: ways, unclear: network.unclearRestrictions) { progress(line) }
+        network.markConnected()
+        network.selectLandmarks(count: Landmarks.usualCount)
+        progress("\(network.landmarkCount) landmarks for each kind of travel")
+        let bytes = network.file(attribution: ways.attributions.joined(separator: ", "), names: ways.names.names)
+        try target.write(bytes)
+        return Summary(
+            nodes: network.nodes.count, edges: network.halves.count, shapePoints: network.shapes.count,
+            names: ways.names.names.count - 1, bytes: bytes.count)
+    }
+
+    /// Reads the streets of an input.
+    ///
+    /// - Returns: the extract, whose nodes have not been read yet; `nil` for GeoJSON.
+    private static func read(
+        _ path: String, into ways: inout StreetWays, _ progress: (String) -> Void
+    ) throws(StreetInputError) -> OSMExtract? {
+        let file: MappedFile
+        do { file = try MappedFile(path: path) } catch { throw .unreadable(path: path, reason: error.reason) }
+        guard !OSMExtract.isExtract(file.bytes) else {
+            let extract = OSMExtract(file, path: path)
+            try self.readWays(extract, into: &ways)
+            ways.add(attribution: self.osmAttribution)
+            return extract
+        }
+        let ignored = try GeoJSONInput.read(try self.text(of: file, path: path), path: path, into: &ways)
+        if ignored > 0 {
+            progress(
+                "warning: \(path): positions that were ignored, because they are not longitude and latitude in "
+                    + "degrees (WGS 84): \(ignored). Convert projected coordinates first")
+        }
+        return nil
+    }
+
+    /// Finds the coordinates of all points: those of GeoJSON follow from their keys, those of extracts are read.
+    private static func places(of ways: StreetWays, _ extracts: [OSMExtract]) throws(StreetInputError) -> NodePlaces {
         var places = NodePlaces(of: ways)
         for index in places.keys.indices {
             guard let point = GeoJSONInput.point(places.keys[index]) else { break }
@@ -63,27 +90,17 @@ package enum StreetCompiler {
         if let last = places.keys.last, last >= 0, !places.hasExtractPoints {
             throw .noCoordinates(paths: extracts.map(\.path))
         }
-        progress("\(places.keys.count) points")
-        var network = try NetworkBuilder.build(ways, &places)
-        progress("\(network.nodes.count) nodes, \(network.halves.count) directed edges")
-        for line in network.gaps.lines { progress(line) }
-        let unclear = network.unclearRestrictions
+        return places
+    }
+
+    /// Describes how many turn restrictions were read and ignored; `nil` if there are none.
+    private static func restrictions(of ways: StreetWays, unclear: Set<Int64>) -> String? {
         let (read, ignored) = (
             Set(ways.restrictions.map(\.id)).subtracting(unclear).count, ways.unreadRestrictions.union(unclear).count
         )
-        if read + ignored > 0 {
-            progress(
-                "\(read) turn restrictions; \(ignored) ignored (they lead over another way, or name streets that are missing)"
-            )
-        }
-        network.markConnected()
-        network.selectLandmarks(count: Landmarks.usualCount)
-        progress("\(network.landmarkCount) landmarks for each kind of travel")
-        let bytes = network.file(attribution: ways.attributions.joined(separator: ", "), names: ways.names.names)
-        try target.write(bytes)
-        return Summary(
-            nodes: network.nodes.count, edges: network.halves.count, shapePoints: network.shapes.count,
-            names: ways.names.names.count - 1, bytes: bytes.count)
+        guard read + ignored > 0 else { return nil }
+        return
+            "\(read) turn restrictions; \(ignored) ignored (they lead over another way, or name streets that are missing)"
     }
 
     private static func readWays(_ extract: OSMExtract, into ways: inout StreetWays) throws(StreetInputError) {

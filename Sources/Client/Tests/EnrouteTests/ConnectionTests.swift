@@ -75,7 +75,7 @@ import Testing
         client.hangsCredential = true
         client.start()
         client.pass(15_000)
-        let reason = client.machine.connection.lastCloseReason?.reason
+        let reason = client.machine.connection.lastClose?.reason
         #expect(reason == "The app's credential function did not answer within 15 s.")
         client.hangsCredential = false
         client.pass(3_000)

@@ -38,7 +38,7 @@ struct ConnectionMachine {
 
     private var isDegraded = false
     private var isSilent = false
-    private var lastClose: CloseReason?
+    private(set) var lastClose: CloseReason?
     private var retryAt: Double?
     private var hasSocket = false
     private var failures = 0
@@ -61,8 +61,6 @@ struct ConnectionMachine {
 
     /// When the machine wants to be called next, by the monotonic clock.
     var nextDue: Double? { self.timers.values.min() }
-
-    var lastCloseReason: CloseReason? { self.lastClose }
 
     /// What the app sees.
     var connection: ConnectionState {
