@@ -1,4 +1,5 @@
-// What went wrong with TLS, as BoringSSL's codes. NIOSSL's own descriptions dump them with paths of the machine that built them.
+// What went wrong with TLS, as BoringSSL's codes. NIOSSL's own descriptions dump them with paths of the machine that built
+// them.
 
 internal import NIOSSL
 

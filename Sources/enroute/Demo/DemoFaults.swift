@@ -1,4 +1,5 @@
-// The faults that the stage's buttons cause, one at a time. Each is real, says before what to expect, and measures what happened.
+// The faults that the stage's buttons cause, one at a time. Each is real, says before what to expect, and measures what
+// happened.
 
 import Access
 import EnrouteClient

@@ -10,9 +10,9 @@ func disableCoreDumps() {
     _ = setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)
 }
 
-/// Removes the signal handlers of Swift's backtracer. Where `swift-backtrace` is installed, the runtime runs it on a crash: that
-/// takes ten seconds or more, during which sessions hang, and logs registers and the memory they point to. The handlers are
-/// installed before `main`, so setting `SWIFT_BACKTRACE` now would have no effect. `SWIFT_BACKTRACE=enable=yes` keeps them.
+/// Removes the signal handlers of Swift's backtracer. Where `swift-backtrace` is installed, the runtime runs it on a crash:
+/// that takes ten seconds or more, during which sessions hang, and logs registers and the memory they point to. The handlers
+/// are installed before `main`, so setting `SWIFT_BACKTRACE` now would have no effect. `SWIFT_BACKTRACE=enable=yes` keeps them.
 func exitImmediatelyOnCrash() {
     let setting = ProcessInfo.processInfo.environment["SWIFT_BACKTRACE"] ?? ""
     let options = setting.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
