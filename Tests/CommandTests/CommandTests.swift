@@ -130,6 +130,15 @@ import Testing
         #expect(silent.code == 1)
     }
 
+    @Test(arguments: [
+        ["--help"], ["--version"], ["serve", "--help"], ["help", "token"], ["--generate-completion-script", "bash"],
+    ])
+    func `help that cannot be written is a failure`(words: [String]) async throws {
+        let outcome = try await Self.run(
+            ["-c", "exec \"$0\" \"$@\" > /dev/full", Self.binary] + words, binary: "/bin/sh")
+        #expect(outcome.code == 1 && outcome.error.contains("cannot write to standard output"), "\(outcome)")
+    }
+
     private static let good = [
         "ENROUTE_REDIS_LIVE_URL": "unix:/nowhere.sock", "ENROUTE_TLS": "off", "ENROUTE_LISTEN_PORT": "0",
         "ENROUTE_TOKEN_SECRET": "a secret of at least thirty-two bytes",

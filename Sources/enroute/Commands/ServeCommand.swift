@@ -53,8 +53,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     func run() async throws {
         let systemd = ServiceManagerEnvironment.take()
-        disableCoreDumps()
-        exitImmediatelyOnCrash()
+        prepareForCrash()
         // A reload may be requested before `CertificateReload` runs. The default action would end the process.
         signal(SIGHUP, SIG_IGN)
         try await exitingCleanly {

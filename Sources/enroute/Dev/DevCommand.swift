@@ -83,8 +83,7 @@ struct DevCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        disableCoreDumps()
-        exitImmediatelyOnCrash()
+        prepareForCrash()
         try await exitingCleanly {
             let folder = try DevFolder(path: self.folder)
             defer { folder.remove() }
