@@ -43,6 +43,7 @@ struct Enroute: AsyncParsableCommand {
     static func main() async {
         Output.reserveClosedDescriptors()
         do {
+            try self.words.requireValues()
             var command = try self.parseAsRoot()
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()
@@ -54,6 +55,8 @@ struct Enroute: AsyncParsableCommand {
         }
     }
 
+    private static let words = CommandLineWords(words: Array(CommandLine.arguments.dropFirst()))
+
     /// Prints help and errors of the command line with `Output`: ArgumentParser's own `exit` ignores that nothing could be
     /// written, and a shell completion would be cut off unnoticed.
     private static func exit(with error: any Error) -> Never {
@@ -61,7 +64,7 @@ struct Enroute: AsyncParsableCommand {
         while text.hasSuffix("\n") { text.removeLast() }
         var code = self.exitCode(for: error)
         if code != .success {
-            if !text.isEmpty { Output.complain(text + "\n") }
+            if !text.isEmpty { Output.complain(self.words.completing(text, of: self) + "\n") }
         } else {
             // ArgumentParser has no place for settings in its help text.
             if text.contains("USAGE: enroute serve ") { text += "\n\n\(SettingsReference.help)" }

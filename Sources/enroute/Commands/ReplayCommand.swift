@@ -151,10 +151,11 @@ struct ReplayCommand: AsyncParsableCommand {
 
     private func givenToken(_ configuration: ProcessConfiguration) throws -> String? {
         guard let tokenFile else { return configuration.text("ENROUTE_REPLAY_TOKEN") }
-        guard let text = try? String(contentsOfFile: tokenFile, encoding: .utf8) else {
-            throw ConfigurationError(description: "--token-file names \(tokenFile), which cannot be read.")
+        do throws(SecretFile.Fault) {
+            return try SecretFile.read(tokenFile, setting: "--token-file")
+        } catch {
+            throw ConfigurationError(description: error.description)
         }
-        return text.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
     private func madeToken(_ configuration: ProcessConfiguration) async throws -> String {

@@ -90,7 +90,10 @@ struct MakeTokenCommand: AsyncParsableCommand {
             let mint: TokenMint
             if let key {
                 guard let pem = try? String(contentsOfFile: key, encoding: .utf8) else {
-                    throw ConfigurationError(description: "--key names \(key), which cannot be read.")
+                    throw ConfigurationError(
+                        description:
+                            "--key names \(key), which cannot be read. Check that it exists and that this user may read it."
+                    )
                 }
                 mint = try await TokenMint(privateKeyPEM: pem, kid: self.kid, issuer: issuer, audience: audience)
             } else {

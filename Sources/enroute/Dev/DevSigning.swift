@@ -54,9 +54,9 @@ extension ProcessConfiguration {
 
     /// The settings of the environment. If they name no key of tokens and `enroute dev` runs in this folder, its secret is one.
     func withSecretOfDev() throws -> ProcessConfiguration {
-        guard !Self.tokenKeySettings.contains(where: self.isSet), let signing = try DevSigning.stored(in: self.folderOfDev) else {
-            return self
-        }
+        guard !Self.tokenKeySettings.contains(where: self.isSet),
+            let signing = try DevSigning.stored(in: self.folderOfDev)
+        else { return self }
         return ProcessConfiguration(
             SettingSources(environment: ProcessInfo.processInfo.environment.merging(signing.settings) { $1 }))
     }
