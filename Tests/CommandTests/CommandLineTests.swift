@@ -9,9 +9,9 @@ import Testing
     @Test(arguments: [
         (["serve", "--config", ""], "--config must be a value that is not empty"),
         (["serve", "--config="], "--config must be a value that is not empty"),
-        (["job", "show", ""], "The argument after \"enroute job show\" must be a value that is not empty"),
-        ([""], "The argument after \"enroute\" must be a value that is not empty"),
-        (["replay", "", "--job", "j"], "The argument after \"enroute replay\" must be a value"),
+        (["job", "show", ""], "Argument 3 of enroute must be a value that is not empty"),
+        ([""], "Argument 1 of enroute must be a value that is not empty"),
+        (["replay", "", "--job", "j"], "Argument 2 of enroute must be a value"),
         (["job", "create", "j", "--customer", ""], "--customer must be a value that is not empty"),
     ])
     func `an empty value is refused, with its place and the usual cause`(words: [String], reason: String) async throws {

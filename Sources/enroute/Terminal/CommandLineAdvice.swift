@@ -8,9 +8,6 @@ struct CommandLineWords {
 
     /// The most characters in which a name may differ from the one that was meant, as in `stauts`.
     private static let mostTypos = 2
-    /// The start of an error of ArgumentParser about names, which is the one to complete.
-    private static let aboutNames =
-        /^Error: (Unexpected argument|\d+ unexpected arguments|Missing expected|Unknown option)/
 
     /// No option and no argument may be empty. The usual cause is a variable of the shell that is not set.
     ///
@@ -25,8 +22,8 @@ struct CommandLineWords {
             } else if word.isEmpty, before.hasPrefix("--") {
                 throw Self.empty(before)
             } else if word.isEmpty {
-                throw Self.empty(
-                    "The argument after \"\((["enroute"] + self.words[..<index]).joined(separator: " "))\"")
+                // Not the words before it: one may be a token.
+                throw Self.empty("Argument \(index + 1) of enroute")
             }
         }
     }
@@ -40,7 +37,9 @@ struct CommandLineWords {
     /// - Parameter root: the command that the words belong to.
     /// - Returns: the error, unchanged if nothing is known.
     func completing(_ error: String, of root: any ParsableCommand.Type) -> String {
-        guard error.contains(Self.aboutNames), !error.contains("Did you mean"),
+        let isAboutNames = error.contains(
+            /^Error: (Unexpected argument|\d+ unexpected arguments|Missing expected|Unknown option)/)
+        guard isAboutNames, !error.contains("Did you mean"),
             let hint = self.hint(in: root, isOptionNamed: error.hasPrefix("Error: Unknown option"))
         else { return error }
         var lines = error.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
