@@ -57,7 +57,7 @@ export function stateOf(text) {
 /** Returns the state with other jobs. Readings stay only if all of these jobs were reported before too. */
 export function withJobs(state, jobs) {
   if (jobs.length > MOST_JOBS) {
-    throw new RangeError(`A position can be reported for at most ${MOST_JOBS} jobs, not for ${jobs.length}.`);
+    throw new RangeError(`A location can be reported for at most ${MOST_JOBS} jobs, not for ${jobs.length}.`);
   }
   const invalid = jobs.find((job) => !isJob(job));
   if (invalid !== undefined) throw new RangeError(`Invalid job name: ${invalid}. Use 1 to 64 letters, digits, _ and -.`);

@@ -74,8 +74,9 @@ export function elementTexts(view, moment, texts) {
 function refusalOf(view, {connection, isLink}) {
   const {state, close} = connection;
   if (state === 'refused') {
+    if ([4500, 4502].includes(close?.code) && TAKEN_AWAY.includes(view.ended)) return 'taken';
     // The session of a link ends with its job, and how the job ended stays visible.
-    if (close?.code === 4500 && view.ended) return TAKEN_AWAY.includes(view.ended) ? 'taken' : null;
+    if (close?.code === 4500 && view.ended) return null;
     if (close?.code === 4502) return isLink ? 'expired' : 'taken';
     return [4005, 4500].includes(close?.code) ? (isLink ? 'expired' : 'signIn') : 'other';
   }

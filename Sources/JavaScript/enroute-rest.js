@@ -112,7 +112,7 @@ export async function request({fetch, rest, timers, credential}, method, path, {
     });
     text = await response.text();
   } catch (error) {
-    const why = error?.message ?? error;
+    const why = abort.signal.aborted ? 'no answer in time' : error?.message ?? error;
     throw unreachable(signedIn ? `${method} ${path} got no answer: ${why}`
       : abort.signal.aborted ? CREDENTIAL_LATE : `No credential is available: ${why}`);
   } finally {

@@ -203,7 +203,7 @@ export class FixQueue {
    */
   add(jobs, fix) {
     if (jobs.length === 0 || jobs.length > MOST_JOBS) {
-      throw new RangeError(`A position can be published for 1 to ${MOST_JOBS} jobs, not for ${jobs.length}.`);
+      throw new RangeError(`A location can be reported for 1 to ${MOST_JOBS} jobs, not for ${jobs.length}.`);
     }
     const invalid = jobs.find((job) => !JOB_NAME.test(job));
     if (invalid !== undefined) throw new RangeError(`Invalid job name: ${invalid}. Use 1 to 64 letters, digits, _ and -.`);

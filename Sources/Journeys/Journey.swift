@@ -125,7 +125,8 @@ package enum JourneyError: Error, Hashable, Sendable, CustomStringConvertible {
             "Line \(line): latitude must be -90 to 90 and longitude -180 to 180 degrees. They may be swapped."
         case .backwards(let line, let previous):
             "Line \(line): the time is earlier than on line \(previous). Sort the recording by time."
-        case .noSuchTrip(let trip): "The file contains no trip named \(trip)."
+        case .noSuchTrip(let trip):
+            "The file contains no trip named \(trip). Only a CSV file with a column trip_id or trip names trips."
         case .inFile(let path, let error): "\(path): \(error)"
         }
     }

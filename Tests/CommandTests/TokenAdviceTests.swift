@@ -77,4 +77,25 @@ import Testing
         #expect(outcome.code == 65 && outcome.output.contains("sub is empty."), "\(outcome)")
         #expect(try await Self.inspect(["sub": #""a|b""#], ["ENROUTE_TOKEN_PERSON_FORM": "hashed"]).code == 0)
     }
+
+    @Test(arguments: [
+        (["--job", "visit-1"], "limited:  to the job visit-1"),
+        (["--jobs-of", "rider-7"], "limited:  to the jobs of the rider rider-7"),
+        (
+            ["--job", "visit-1", "--jobs-of", "rider-7"],
+            "limited:  to the job visit-1 and to the jobs of the rider rider-7"
+        ),
+        ([], "limited:  no"),
+    ])
+    func `enroute token makes tokens with the limits that inspect reports`(
+        options: [String], limits: String
+    ) async throws {
+        let environment = ["ENROUTE_TOKEN_SECRET": Self.secret]
+        let made = try await CommandTests.run(
+            ["token", "ops-1", "--role", "ops"] + options, environment: environment)
+        #expect(made.code == 0, "\(made)")
+        let token = made.output.trimmingCharacters(in: .whitespacesAndNewlines)
+        let outcome = try await CommandTests.run(["token", "inspect", token], environment: environment)
+        #expect(outcome.code == 0 && outcome.output.contains(limits + "\n"), "\(outcome)")
+    }
 }

@@ -176,6 +176,9 @@ import Testing
         #expect(try load("a.csv", text).fixes[0].latitude == 1)
         #expect(try load("a.csv", text, trip: "b").fixes[0].latitude == 2)
         #expect(throws: JourneyError.noSuchTrip("c")) { try load("a.csv", text, trip: "c") }
+        let unnamed = "unix_ms,lat,lon\n1000,1,1\n2000,1,1\n"
+        #expect(throws: JourneyError.noSuchTrip("c")) { try load("a.csv", unnamed, trip: "c") }
+        #expect(throws: JourneyError.noSuchTrip("c")) { try load("a.gpx", "<gpx></gpx>", trip: "c") }
     }
 
     @Test func `void NMEA fixes are skipped and a repeated time counts once`() throws {

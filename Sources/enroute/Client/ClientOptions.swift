@@ -41,7 +41,8 @@ struct ClientOptions: ParsableArguments {
         if let address, let token {
             return try GatewayClient(url: address, token: token, authorities: authorities)
         }
-        guard let stored = try Self.stored(in: settings.text("ENROUTE_CLIENT_FOLDER") ?? DevFolder.name) else {
+        guard let stored = try DevCredentials.stored(in: settings.text("ENROUTE_CLIENT_FOLDER") ?? DevFolder.name)
+        else {
             throw ConfigurationError(
                 description: address == nil
                     ? "No gateway is named. Pass --url or set ENROUTE_CLIENT_URL, or run `enroute dev` in this folder."
@@ -68,16 +69,6 @@ struct ClientOptions: ParsableArguments {
         } catch {
             throw ConfigurationError(description: error.description)
         }
-    }
-
-    /// - Returns: `nil` where `enroute dev` does not run.
-    private static func stored(in folder: String) throws -> DevCredentials? {
-        let path = "\(folder)/\(DevFolder.credentials)"
-        guard let data = FileManager.default.contents(atPath: path) else { return nil }
-        guard let credentials = try? DevCredentials(data) else {
-            throw ConfigurationError(description: "\(path) is not a file of enroute dev. Restart enroute dev.")
-        }
-        return credentials
     }
 
     static func withoutSlash(_ url: String) -> String { url.hasSuffix("/") ? String(url.dropLast()) : url }

@@ -45,7 +45,9 @@ struct AuditCommand: AsyncParsableCommand {
     var job: JobID?
 
     @Option(
-        help: ArgumentHelp("Print only entries from this time on: ISO 8601, or ms since the epoch.", valueName: "time"),
+        help: ArgumentHelp(
+            "Print only entries from this time on, such as 2026-11-21T00:00:00Z, or ms since the epoch.",
+            valueName: "time"),
         transform: { text in
             if let milliseconds = Int64(text), milliseconds >= 0 { return milliseconds }
             guard let date = try? Date(text, strategy: .iso8601) else {

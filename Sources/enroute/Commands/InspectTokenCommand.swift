@@ -66,7 +66,8 @@ struct InspectTokenCommand: AsyncParsableCommand {
 
     /// The first line of standard input, also in the form of an Authorization header.
     private static func standardInput() throws -> String {
-        let bytes = try FileHandle.standardInput.read(upToCount: 4 * TokenVerifier.longestToken) ?? Data()
+        // One that is closed, or is a folder, contains no token either.
+        let bytes = (try? FileHandle.standardInput.read(upToCount: 4 * TokenVerifier.longestToken)) ?? Data()
         let text = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
         guard !text.isEmpty else {
             throw ValidationError("There is no token on standard input. Usage: enroute token inspect < rider.token")

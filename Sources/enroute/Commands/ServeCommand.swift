@@ -36,7 +36,7 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: "Address to listen on; takes precedence over ENROUTE_LISTEN_HOST.")
     var host: String?
 
-    @Option(help: "Port to listen on, 0 for any free one; takes precedence over ENROUTE_LISTEN_PORT.")
+    @Option(help: "Port to listen on, 1 to 65535, or 0 for any free one; takes precedence over ENROUTE_LISTEN_PORT.")
     var port: Int?
 
     @Flag(
@@ -53,8 +53,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     func run() async throws {
         let systemd = ServiceManagerEnvironment.take()
-        disableCoreDumps()
-        exitImmediatelyOnCrash()
+        prepareForCrash()
         // A reload may be requested before `CertificateReload` runs. The default action would end the process.
         signal(SIGHUP, SIG_IGN)
         try await exitingCleanly {

@@ -118,7 +118,7 @@ struct StreetsCommand: AsyncParsableCommand {
         @Option(help: "What the riders travel with: \(StreetsCommand.vehicles).")
         var vehicle = Vehicle.car.rawValue
 
-        @Option(help: "The number of routes.")
+        @Option(help: "The number of routes, 1 to 1000000.")
         var queries = 500
 
         func validate() throws {

@@ -18,10 +18,12 @@ struct DemoPorts: Sendable {
     static let maxTries = 20
     private static let host = "127.0.0.1"
     private static let inARow = 4
+    /// The highest first port.
+    static let maxFirst = 65_536 - Self.inARow
 
     /// - Throws: `Unavailable` if there are no free ports.
     static func open(from first: Int) async throws -> DemoPorts {
-        for stage in first..<min(first + self.maxTries, 65_536 - self.inARow + 1) {
+        for stage in first...min(first + self.maxTries - 1, self.maxFirst) {
             do {
                 return try await Self(stage: stage)
             } catch let error as IOError where error.errnoCode == EADDRINUSE {

@@ -127,6 +127,19 @@ struct DevCredentials: Codable, Equatable {
 
     init(url: String, tokens: [String: String]) { (self.url, self.tokens) = (url, tokens) }
 
+    /// - Returns: `nil` where `enroute dev` does not run.
+    static func stored(in folder: String) throws -> Self? {
+        let path = "\(folder)/\(DevFolder.credentials)"
+        guard let data = FileManager.default.contents(atPath: path) else { return nil }
+        guard let credentials = try? Self(data) else {
+            throw ConfigurationError(description: "\(path) is not a file of enroute dev. Restart enroute dev.")
+        }
+        return credentials
+    }
+
+    /// The URL for WebSockets; `url` starts with http.
+    var webSocketURL: String { "ws" + self.url.dropFirst("http".count) }
+
     init(_ json: Data) throws { self = try JSONDecoder().decode(Self.self, from: json) }
 
     var encoded: Data {

@@ -44,16 +44,29 @@ struct DevSigning: Codable, Equatable, Sendable {
 }
 
 extension ProcessConfiguration {
+    /// The settings that are a key of tokens.
+    private static let tokenKeySettings = [
+        "ENROUTE_TOKEN_SECRET", "ENROUTE_TOKEN_PUBLIC_KEY_FILES", "ENROUTE_TOKEN_JWKS_URL",
+        "ENROUTE_TOKEN_PROVIDERS_FILE",
+    ]
+
+    private var folderOfDev: String { self.text("ENROUTE_CLIENT_FOLDER") ?? DevFolder.name }
+
     /// The settings of the environment. If they name no key of tokens and `enroute dev` runs in this folder, its secret is one.
     func withSecretOfDev() throws -> ProcessConfiguration {
-        let keys = [
-            "ENROUTE_TOKEN_SECRET", "ENROUTE_TOKEN_PUBLIC_KEY_FILES", "ENROUTE_TOKEN_JWKS_URL",
-            "ENROUTE_TOKEN_PROVIDERS_FILE",
-        ]
-        guard !keys.contains(where: self.isSet),
-            let signing = try DevSigning.stored(in: self.text("ENROUTE_CLIENT_FOLDER") ?? DevFolder.name)
+        guard !Self.tokenKeySettings.contains(where: self.isSet),
+            let signing = try DevSigning.stored(in: self.folderOfDev)
         else { return self }
         return ProcessConfiguration(
             SettingSources(environment: ProcessInfo.processInfo.environment.merging(signing.settings) { $1 }))
+    }
+
+    /// The gateway of `enroute dev` and the settings with its secret; `nil` if the settings name a key of tokens, or if
+    /// `enroute dev` does not run in this folder.
+    func dev() throws -> (credentials: DevCredentials, configuration: ProcessConfiguration)? {
+        guard !Self.tokenKeySettings.contains(where: self.isSet),
+            let credentials = try DevCredentials.stored(in: self.folderOfDev)
+        else { return nil }
+        return (credentials, try self.withSecretOfDev())
     }
 }

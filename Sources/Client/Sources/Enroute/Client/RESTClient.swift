@@ -141,7 +141,7 @@ public struct RESTClient: Sendable {
         } catch {
             let reason = "\(error)"
             let isLate = reason == ConnectionMachine.credentialLate
-            throw Self.failure(isLate ? reason : "No credential is available right now: \(reason)")
+            throw Self.failure(isLate ? reason : "No credential is available: \(reason)")
         }
     }
 

@@ -234,7 +234,7 @@ struct ConnectionMachine {
     private mutating func check(at moment: Moment) {
         guard self.isOpen else { return }
         let (step, lookIn) = self.beat.check(at: moment.now, expectsMessages: self.expectsMessages)
-        if step == .giveUp { return self.lose(1006, "no message or pong was received", at: moment) }
+        if step == .giveUp { return self.lose(1006, "the gateway did not answer a ping", at: moment) }
         if step == .ping {
             self.beat.pingedAt = moment.now
             self.clock.asked(at: moment.wall)
