@@ -13,8 +13,7 @@ package struct Fix: Sendable, Hashable {
     /// Degrees clockwise from north.
     package var headingDegrees: Double?
 
-    /// Leaves out an accuracy, a speed or a heading that is not one, because phones write -1 for unknown ones and receivers
-    /// NaN.
+    /// Leaves out an accuracy, a speed or a heading that is not one, because phones write -1 for unknown ones and receivers NaN.
     package init(
         at: Int64, latitude: Double, longitude: Double, accuracyMeters: Double? = nil,
         speedMetersPerSecond: Double? = nil, headingDegrees: Double? = nil

@@ -2,8 +2,8 @@
 // future, and one that loses its signal may repeat an old time.
 
 enum TimeOrder {
-    /// Skips each fix that is earlier than the last one before it, unless skipping others keeps more fixes: if one fix is far
-    /// in the future, it is skipped and not all that follow. O(n log n).
+    /// Skips each fix that is earlier than the last one before it, unless skipping others keeps more fixes: if one fix is far in
+    /// the future, it is skipped and not all that follow. O(n log n).
     ///
     /// - Parameter fixes: as the log contains them.
     /// - Returns: fixes whose times do not decrease.

@@ -1,5 +1,4 @@
-// What went wrong with TLS, as BoringSSL's codes. NIOSSL's own descriptions dump them with paths of the machine that built
-// them.
+// What went wrong with TLS, as BoringSSL's codes. NIOSSL's own descriptions dump them with paths of the machine that built them.
 
 internal import NIOSSL
 

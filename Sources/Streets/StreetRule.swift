@@ -8,9 +8,9 @@ enum TravelKind: Int, Sendable, CaseIterable {
 }
 
 /// Bits 0-3: `RoadClass`. 4-11: speed limit in km/h, 0 for none. 12-17: allowed forward and backward, by kind. 18-20: in
-/// a component that is large enough, by kind. 21-23: for local traffic only, by kind. 24: for trucks of local traffic only. 25:
-/// no mopeds. 26-27: traffic lights at the start, at the end. 28-29: a crossing at the start, at the end. 30-31: a turn
-/// restriction at the end of the way forward, of the way backward: motor vehicles use a copy of the edge instead.
+/// a component that is large enough, by kind. 21-23: for local traffic only, by kind. 24: for trucks of local traffic only. 25: no mopeds.
+/// 26-27: traffic lights at the start, at the end. 28-29: a crossing at the start, at the end. 30-31: a turn restriction at the
+/// end of the way forward, of the way backward: motor vehicles use a copy of the edge instead.
 struct StreetRule: Hashable, Sendable {
     var bits: UInt32
 

@@ -100,8 +100,8 @@ package struct TravelEstimator: Hashable, Sendable {
     /// Seconds through points, for this rider, with a route in a street network.
     ///
     /// The network knows the way, but neither traffic nor the rider. So only the ratio of its time to the usual one counts, and
-    /// only in part. A way that is far longer than the straight line is an exception: nobody is faster than its streets.
-    /// Between three and four times the usual seconds, the estimate rises to those of the route.
+    /// only in part. A way that is far longer than the straight line is an exception: nobody is faster than its streets. Between
+    /// three and four times the usual seconds, the estimate rises to those of the route.
     ///
     /// - Parameter streetSeconds: of the route through all points.
     package func seconds(from start: Point, through points: [Point], streetSeconds: Double) -> Double {

@@ -1,5 +1,5 @@
-// The message `places`: where the riders of a zone are and where its jobs start and end, as its watchers receive them. Places
-// are in a message of their own, so that everything else that lists jobs contains none.
+// The message `places`: where the riders of a zone are and where its jobs start and end, as its watchers receive them. Places are in a
+// message of their own, so that everything else that lists jobs contains none.
 
 /// Where one job of a zone starts and ends and its rider is, or where a rider without a shared position was last.
 public struct ZonePlace: Hashable, Sendable {

@@ -1,5 +1,5 @@
-// Reads location messages in the form in which clients and gateways write them, in one pass: without white space, escape
-// sequences, exponents and unknown members. `enroute.js` and the Swift client write this form. It accepts only what JSONReader
+// Reads location messages in the form in which clients and gateways write them, in one pass: without white space, escape sequences,
+// exponents and unknown members. `enroute.js` and the Swift client write this form. It accepts only what JSONReader
 // accepts too, with the same values, and leaves everything else to it: a fuzzer compares the two (MessagesCheck).
 
 internal import HotPath

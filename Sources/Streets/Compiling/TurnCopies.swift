@@ -137,8 +137,8 @@ struct TurnCopies {
         return banned
     }
 
-    /// Returns the only piece of a way that ends at a crossing. `nil` if none does, or if two do: then the way passes through
-    /// it, and the restriction does not say which piece it means.
+    /// Returns the only piece of a way that ends at a crossing. `nil` if none does, or if two do: then the way passes through it,
+    /// and the restriction does not say which piece it means.
     private static func only(_ way: Int64, _ near: [UInt32], _ pieces: [StreetPiece], _ ways: StreetWays) -> UInt32? {
         let found = near.filter { ways.ways[Int(pieces[Int($0)].way)].id == way }
         return found.count == 1 && !pieces[Int(found[0])].isLoop ? found[0] : nil

@@ -1,5 +1,5 @@
-// One port of the demo's relay. Each page of the stage has its own, so that each has an origin, storage and a sign-in of its
-// own, and so that the connection of one device can be cut while the others keep theirs.
+// One port of the demo's relay. Each page of the stage has its own, so that each has an origin, storage and a sign-in of its own,
+// and so that the connection of one device can be cut while the others keep theirs.
 
 import NIOCore
 import Synchronization

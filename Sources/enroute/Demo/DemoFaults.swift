@@ -1,5 +1,4 @@
-// The faults that the stage's buttons cause, one at a time. Each is real, says before what to expect, and measures what
-// happened.
+// The faults that the stage's buttons cause, one at a time. Each is real, says before what to expect, and measures what happened.
 
 import Access
 import EnrouteClient

@@ -197,8 +197,8 @@ struct DemoStage: Sendable {
         return configuration
     }
 
-    /// Writes the pages that differ from the built-in ones: the rider's page reads the location from the stage's phone. So no
-    /// page of a real gateway contains any of this.
+    /// Writes the pages that differ from the built-in ones: the rider's page reads the location from the stage's phone. So no page
+    /// of a real gateway contains any of this.
     ///
     /// - Returns: the folder.
     private func writePages() throws -> String {

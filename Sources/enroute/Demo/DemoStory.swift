@@ -1,6 +1,5 @@
-// Your order, from its placement to your door, and again when you want another one. It starts when somebody opens the stage.
-// The rider's page on the stage is the rider's phone: it presses the buttons and reports the location. Without it, this process
-// does.
+// Your order, from its placement to your door, and again when you want another one. It starts when somebody opens the stage. The
+// rider's page on the stage is the rider's phone: it presses the buttons and reports the location. Without it, this process does.
 
 import Access
 import EnrouteClient

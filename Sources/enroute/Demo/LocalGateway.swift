@@ -1,5 +1,4 @@
-// The settings of a gateway on this machine, for the demo and for development: loopback only, nothing to wait for when it
-// stops.
+// The settings of a gateway on this machine, for the demo and for development: loopback only, nothing to wait for when it stops.
 
 import Access
 import EnrouteWire

@@ -1,5 +1,5 @@
-// The folder that `enroute dev` fills for the apps and commands of a developer: where the gateway is, tokens, what they are
-// signed with, enroute.js and an example. Only its owner may enter it, because tokens are credentials even on this machine.
+// The folder that `enroute dev` fills for the apps and commands of a developer: where the gateway is, tokens, what they are signed
+// with, enroute.js and an example. Only its owner may enter it, because tokens are credentials even on this machine.
 
 import Foundation
 import WebAssets

@@ -1,5 +1,5 @@
-// What `enroute dev` prints: a shell script of at most 100 columns that sets variables and does the first steps of an app. A
-// test runs every line of it.
+// What `enroute dev` prints: a shell script of at most 100 columns that sets variables and does the first steps of an app. A test
+// runs every line of it.
 
 import Access
 import EnrouteWire

@@ -38,8 +38,8 @@ struct SizingCoefficients: Equatable, Sendable {
     var perConnectionKB: Double
     /// A client's connection with a full TLS handshake, sign-in and subscription.
     var perNewConnection: Double
-    /// The model's error at a measured point to which it was not fitted, in %: 1,500 riders who report every 3 s, three
-    /// followers each. Above 0, the model estimates too much.
+    /// The model's error at a measured point to which it was not fitted, in %: 1,500 riders who report every 3 s, three followers
+    /// each. Above 0, the model estimates too much.
     var gatewayError: Double
     var redisError: Double
     var memoryError: Double

@@ -23,8 +23,8 @@ enum JournalPriority {
         return Self.names(ProcessInfo.processInfo.environment["JOURNAL_STREAM"], file: file)
     }()
 
-    /// Whether JOURNAL_STREAM, the device and the inode of the journal's stream (systemd.exec(5)), names this file. A process
-    /// whose output was redirected has inherited the variable too.
+    /// Whether JOURNAL_STREAM, the device and the inode of the journal's stream (systemd.exec(5)), names this file. A process whose
+    /// output was redirected has inherited the variable too.
     ///
     /// - Parameter file: as proc(5) names an open socket: `socket:[inode]`.
     static func names(_ stream: String?, file: String?) -> Bool {

@@ -1,6 +1,5 @@
-// Log lines on their way to standard error. A reader that stalls would block whoever writes, event loops among them, so one
-// thread writes, and everybody else only appends. The queue is bounded: when it is full, lines are lost, and the log says how
-// many.
+// Log lines on their way to standard error. A reader that stalls would block whoever writes, event loops among them, so one thread
+// writes, and everybody else only appends. The queue is bounded: when it is full, lines are lost, and the log says how many.
 
 import Dispatch
 import Foundation

@@ -1,5 +1,5 @@
-// Output of commands, written with the system call: `FileHandle` crashes the process when the disk is full, and that would
-// crash a gateway. Instead, failing to write the result of a command to standard output changes the exit code.
+// Output of commands, written with the system call: `FileHandle` crashes the process when the disk is full, and that would crash
+// a gateway. Instead, failing to write the result of a command to standard output changes the exit code.
 
 import Foundation
 import Synchronization

@@ -79,8 +79,8 @@
             }
         }
 
-        /// Connects and waits for a value. Closes the connection when the task is cancelled, so that a gateway that never
-        /// answers costs no socket.
+        /// Connects and waits for a value. Closes the connection when the task is cancelled, so that a gateway that never answers
+        /// costs no socket.
         private func open<Value: Sendable>(
             _ address: Address, _ configure: @escaping @Sendable (any Channel) throws -> EventLoopFuture<Value>
         ) async throws -> Value {

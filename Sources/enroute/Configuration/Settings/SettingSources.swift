@@ -1,6 +1,6 @@
-// Where the value of a setting comes from. The environment takes precedence over the file, and both over the default. A
-// variable that is set to an empty string counts as not set, and hides the file's value. A value that may be secret can come
-// from a file of its own instead.
+// Where the value of a setting comes from. The environment takes precedence over the file, and both over the default. A variable
+// that is set to an empty string counts as not set, and hides the file's value. A value that may be secret can come from a file of
+// its own instead.
 
 import Foundation
 

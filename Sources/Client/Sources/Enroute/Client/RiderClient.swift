@@ -26,9 +26,9 @@ public struct RiderClient: Sendable {
     ///   - resuming: only goes on with what this device started, for example in an earlier launch. It needs the same
     ///     `Configuration.device`.
     /// - Returns: until when the rider may share its position, by the gateway's clock.
-    /// - Throws: `illegalTransition` in a status without travel mode, `notFound`, `network` without an open connection or
-    ///   answer, and with `resuming` `otherDevice` or `travelModeOff` if another device took over or switched it off meanwhile.
-    ///   After a lost answer the client resumes, so what the gateway started goes on.
+    /// - Throws: `illegalTransition` in a status without travel mode, `notFound`, `network` without an open connection or answer,
+    ///   and with `resuming` `otherDevice` or `travelModeOff` if another device took over or switched it off meanwhile. After a
+    ///   lost answer the client resumes, so what the gateway started goes on.
     @discardableResult
     public func startTravel(_ job: JobID, resuming: Bool = false) async throws(EnrouteError) -> Date? {
         try await self.client.ask { $0.switchTravel(job, isActive: true, resumes: resuming, at: $1) }.deadline.map {
@@ -68,8 +68,8 @@ public struct RiderClient: Sendable {
         _ = try await self.client.request(.presence(place, device: device))
     }
 
-    /// What became of reports, for each of their jobs, and which jobs could not be resumed after a reconnect. A reading that is
-    /// too old to be sent, or that a newer one for the same jobs replaced before, has no outcome.
+    /// What became of reports, for each of their jobs, and which jobs could not be resumed after a reconnect. A reading that is too
+    /// old to be sent, or that a newer one for the same jobs replaced before, has no outcome.
     public var outcomes: Signals<ReportOutcome> { Signals { await self.client.openOutcomes() } }
 
     /// How often the gateway wants reports, the current interval first. Configure the receiver by it.

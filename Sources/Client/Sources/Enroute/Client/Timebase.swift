@@ -1,5 +1,5 @@
-// The clocks of the client. Tests that run against a real gateway use one that runs faster, and the conformance kit one that
-// also shows another time.
+// The clocks of the client. Tests that run against a real gateway use one that runs faster, and the conformance kit one that also
+// shows another time.
 
 public import Foundation
 

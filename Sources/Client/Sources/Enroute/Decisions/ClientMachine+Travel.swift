@@ -8,9 +8,9 @@ extension ClientMachine {
         var isAnswered = false
     }
 
-    /// Switches travel mode on or off, and returns the number of the request. From then on nothing of a job that is switched
-    /// off is sent, even if the gateway cannot be reached. A job is resumed only if the request to switch it on was sent: if
-    /// its answer is lost, the gateway refuses to resume what never started.
+    /// Switches travel mode on or off, and returns the number of the request. From then on nothing of a job that is switched off
+    /// is sent, even if the gateway cannot be reached. A job is resumed only if the request to switch it on was sent: if its
+    /// answer is lost, the gateway refuses to resume what never started.
     mutating func switchTravel(_ job: JobID, isActive: Bool, resumes: Bool, at moment: Moment) -> Int {
         if !isActive { self.forget(job) }
         let request = self.request(

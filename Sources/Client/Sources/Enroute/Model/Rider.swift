@@ -47,7 +47,7 @@ public enum UnavailableReason: String, Codable, Sendable, CaseIterable {
 public enum ReportOutcome: Hashable, Sendable {
     /// The gateway accepted the report for this job, or holds it until the next one confirms it.
     case accepted(JobID)
-    /// The gateway refused the report, or to resume travel mode, or the report was invalid; `nil` where the gateway did not
-    /// name the job.
+    /// The gateway refused the report, or to resume travel mode, or the report was invalid; `nil` where the gateway did not name
+    /// the job.
     case refused(JobID?, EnrouteError)
 }
