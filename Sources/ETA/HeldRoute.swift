@@ -1,4 +1,4 @@
-// The way ahead of one rider between two calculations: where it begins and ends, and whether the rider is still on it.
+// The route ahead of one rider between two calculations: where it starts and ends, and whether the rider is still on it.
 
 internal import EnrouteWire
 internal import Routing
@@ -21,7 +21,7 @@ struct HeldRoute: Hashable {
         (self.route, self.stopsBefore, self.line) = (route, stopsBefore, line)
     }
 
-    /// The route of an estimate that was published.
+    /// Creates the route of an estimate that was published.
     ///
     /// - Parameter age: seconds since it was calculated.
     init?(_ estimate: ArrivalEstimate, age: Double) {
@@ -29,13 +29,13 @@ struct HeldRoute: Hashable {
         self.along = self.route.meters(after: age)
     }
 
-    /// The line of a provider from the rider to the destination. It begins and ends at streets, and if it was calculated
-    /// for a place nearby it may begin elsewhere; so it is cut and continued to both places.
+    /// The line of a provider from the rider to the destination. It starts and ends on streets. A cached line may have been
+    /// calculated for a place nearby and start elsewhere. So it is cut, or extended to both places.
     ///
-    /// - Returns: `nil` without a line, and for one that leads from or to somewhere else.
+    /// - Returns: `nil` without a line, and for a line that starts or ends somewhere else.
     init?(_ answer: RouteAnswer, from start: Coordinate, to end: Coordinate, stopsBefore: Int64?) {
         guard let places = answer.line, let whole = RouteLine(places) else { return nil }
-        // A route with stops may pass the start again later, so only a route without is cut.
+        // A route with stops may pass the start again later, so only a route without stops is cut.
         let spot = whole.nearest(to: start, near: 0)
         let isDirect = stopsBefore == nil
         var rest = isDirect ? whole.places(from: spot) : places

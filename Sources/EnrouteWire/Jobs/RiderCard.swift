@@ -1,5 +1,5 @@
-// Who is coming: what the followers of a job see of its rider, as long as the rider has the job and the status allows it. The
-// service describes it with the rider. Every text is bounded and validated here, wherever it comes from.
+// Who is coming: what the followers of a job see of its rider, while the rider has the job and the status allows it. The
+// service describes the card together with the rider. Every text is bounded and validated here, whatever its source.
 
 /// What a rider travels with.
 public enum Vehicle: String, Hashable, Sendable, CaseIterable {

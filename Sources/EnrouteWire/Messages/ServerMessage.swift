@@ -75,7 +75,7 @@ public enum ServerMessage: Hashable, Sendable {
     case places(ZonePlacesView)
     case degraded
     case restored
-    /// `ref` is that of the message that is answered.
+    /// - Parameter ref: repeats the `ref` of the message that is answered.
     case ok(replyTo: String, job: JobID?, sequence: Int64?, deadline: Int64?, ref: MessageRef? = nil)
     case error(Refusal)
     case pong(serverTime: Int64)
