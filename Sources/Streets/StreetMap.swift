@@ -1,11 +1,11 @@
 // The streets as GeoJSON for the map of the pages: class, name and line, as `Journeys` writes a map from other files.
 
 extension StreetNetwork {
-    /// The most bytes of a map. A page downloads it once.
+    /// The maximum size of a map in bytes. A page downloads it once.
     package static let maxMapBytes = 4_000_000
 
-    /// Compact GeoJSON (RFC 7946). If the streets do not fit into `maxBytes`, those of the lesser classes are left out: first
-    /// paths, then minor streets.
+    /// Compact GeoJSON (RFC 7946). If the streets do not fit into `maxBytes`, the lower classes are left out: first paths,
+    /// then minor streets.
     package func map(maxBytes: Int = StreetNetwork.maxMapBytes) -> [UInt8] {
         var bytes = Array(#"{"type":"FeatureCollection""#.utf8)
         if !self.attribution.isEmpty { bytes += Array(",\"attribution\":\(Self.quoted(self.attribution))".utf8) }

@@ -174,7 +174,7 @@ private struct CompactCursor {
         return !self.continuesNumber && range.contains(value) ? value : nil
     }
 
-    /// Reads digits and appends them to those before the decimal point. A leading zero is accepted only as the only digit.
+    /// Reads digits and appends them to those before the decimal point. Before the point, 0 must not be followed by a digit.
     private mutating func digits(after whole: (value: UInt64, count: Int)? = nil) -> (value: UInt64, count: Int)? {
         var (value, count) = whole ?? (0, 0)
         var read = 0
