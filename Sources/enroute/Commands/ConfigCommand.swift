@@ -1,4 +1,4 @@
-// enroute config: the configuration that a gateway would run with, and everything that is wrong with it.
+// enroute config: prints the configuration that a gateway would run with, and all problems in it.
 
 import ArgumentParser
 import Foundation

@@ -1,5 +1,5 @@
-// The explanation of a token as text and as JSON. It contains names of claims and what the settings say about them, and of the
-// token's values only those that the gateway compares or that name the grant.
+// The explanation of a token as text and as JSON. It contains the names of claims and what the settings require. Of the
+// token's values, it contains only those that the gateway compares, and those that define the grant.
 
 import Access
 import EnrouteWire

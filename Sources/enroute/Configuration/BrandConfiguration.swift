@@ -15,7 +15,7 @@ extension ProcessConfiguration {
     }
 
     private func pageName() throws -> String? {
-        // The pages have names of their own, so the default is only that of installed pages.
+        // The default applies to installed pages only: in a browser, the pages have their own names.
         guard self.isSet("ENROUTE_PAGES_NAME"), let text = self.text("ENROUTE_PAGES_NAME") else { return nil }
         let hasControls = text.unicodeScalars.contains { $0.properties.generalCategory == .control }
         guard (1...40).contains(text.count), !hasControls else {
@@ -42,7 +42,7 @@ extension ProcessConfiguration {
         return accent
     }
 
-    /// Rounded down, so that a value below the limit never reads like the limit.
+    /// Rounds down, so that a value below the limit is not printed as the limit.
     private static func decimal(_ value: Double) -> String { String((value * 10).rounded(.down) / 10) }
 
     private func logo() throws -> PageBrand.Logo? {

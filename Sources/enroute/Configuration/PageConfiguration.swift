@@ -1,4 +1,4 @@
-// What a deployment changes about the pages: files, languages, streets, map tiles, and where people sign in.
+// What operators can change about the pages: files, languages, streets, map tiles, and where people sign in.
 
 import EnrouteWire
 import Foundation
@@ -97,7 +97,7 @@ extension ProcessConfiguration {
         }
     }
 
-    /// - Parameter tag: the language that the file's name promises.
+    /// - Parameter tag: the language in the file's name.
     private func languageFile(_ path: String, tag: String, _ setting: String) throws -> LanguageFile {
         guard let json = FileManager.default.contents(atPath: path) else {
             throw ConfigurationError(description: "\(setting): \(path) cannot be read.")
@@ -142,7 +142,7 @@ extension ProcessConfiguration {
 
     /// The map for pages without tiles.
     ///
-    /// - Parameter network: drawn if there is no file for the map.
+    /// - Parameter network: drawn if no file for the map is set.
     func streets(_ network: StreetNetwork? = nil) throws -> [UInt8]? {
         guard let path = self.text("ENROUTE_PAGES_STREETS_FILE") else { return network?.map() }
         return try self.naming("ENROUTE_PAGES_STREETS_FILE") { try Journeys.Streets.load(path: path) }
