@@ -132,7 +132,7 @@ import Testing
         #expect(!lines.contains { $0.contains("barrier") })
         // The barrier, and the ends of the two streets for cars.
         #expect(try nodes(Self.block(["barrier": "bollard"])) == plain + 3)
-        #expect(lines.contains("barriers that stop somebody who may use the street: 1"))
+        #expect(lines.contains("barriers that block traffic for which the street is open: 1"))
         #expect(try nodes(Self.block(["barrier": "gate", "access": "no"])) == plain + 2)
     }
 

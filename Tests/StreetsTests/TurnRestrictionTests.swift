@@ -82,7 +82,7 @@ import Testing
         _ = try StreetCompiler.compile(inputs: [input], output: self.folder.file("a.streets")) { lines.append($0) }
         #expect(
             lines.contains(
-                "0 turn restrictions; 2 ignored (they lead over another way, or name streets that are missing)"))
+                "0 turn restrictions; 2 ignored (they pass along other ways, or refer to missing streets)"))
     }
 
     @Test func `extracts that overlap forbid a turn once`() throws {

@@ -72,7 +72,7 @@ package enum StreetCompiler {
         )
         if read + ignored > 0 {
             progress(
-                "\(read) turn restrictions; \(ignored) ignored (they lead over another way, or name streets that are missing)"
+                "\(read) turn restrictions; \(ignored) ignored (they pass along other ways, or refer to missing streets)"
             )
         }
         network.markConnected()

@@ -29,7 +29,7 @@ struct StreetPieces {
         var lines: [String] {
             var lines: [String] = []
             if self.barriers > 0 {
-                lines.append("barriers that stop somebody who may use the street: \(self.barriers)")
+                lines.append("barriers that block traffic for which the street is open: \(self.barriers)")
             }
             if self.meridianSteps + self.meridianEnds > 0 {
                 lines.append(

@@ -5,9 +5,9 @@ import Foundation
 enum DocumentScreen {
     /// The members that come first; the others follow by name.
     private static let first = ["job", "rider", "kind", "zone", "status", "statusAt", "tracking", "reason"]
-    /// Members for programs. --json prints them.
+    /// Members for programs, printed only with --json.
     private static let omitted: Set = ["epoch", "id", "missed", "steps", "text", "version", "type"]
-    /// Later than any number that is not a time in ms since the epoch.
+    /// Smaller numbers are not times in ms since the epoch.
     private static let earliestTime = 1e12
 
     /// Prints a document: unchanged with --json, otherwise as text.

@@ -58,7 +58,7 @@ struct TokenExplanation {
         var lines = ["The token is refused. \(refusal.sentence)"]
         if let advice = refusal.advice(for: self.providers) { lines.append(advice) }
         guard let token = self.unverified else { return lines.joined(separator: "\n") }
-        lines.append("The token says, verified or not:")
+        lines.append("The token contains, not necessarily verified:")
         let (algorithm, keyID) = (Self.printable(token.algorithm), Self.printable(token.keyID))
         lines.append("  alg \(algorithm), kid \(keyID), typ \(Self.printable(token.type))")
         lines.append("  iss \(Self.printable(token.issuer))")

@@ -24,7 +24,7 @@ struct DevWebhook: Codable, Equatable {
 
     /// Adds endpoints to the gateway's ledger. Called before the gateway starts, so that they receive every event.
     ///
-    /// - Parameter secret: signs the requests to all of them; `nil` for a new one each.
+    /// - Parameter secret: signs the requests to all endpoints.
     /// - Throws: `WebhookOperations.Refusal` or `RedisError`.
     static func add(
         _ urls: [String], secret: String, to gateway: GatewaySettings, logger: Logger
