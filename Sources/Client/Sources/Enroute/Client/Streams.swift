@@ -1,4 +1,4 @@
-// The asynchronous sequences of the client. Their types are its own, so that how they are made can change.
+// The asynchronous sequences of the client. They are types of the client, so that their implementation can change.
 
 /// Values that may end with an error. Each loop over it is a consumer of its own.
 public struct Updates<Element: Sendable>: AsyncSequence, Sendable {
