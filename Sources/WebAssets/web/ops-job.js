@@ -60,7 +60,7 @@ export class JobPanel {
     if (!job) return;
     const answers = await Promise.all(['/log', '/verdicts', '', '/operations-note'].map(
       (part) => poller.get(`jobs/${job}${part}`))).catch((error) => {
-      // Nothing of a job that was erased stays on the page.
+      // Nothing of an erased job stays on the page.
       if (error.status === 404) return [];
       throw error;
     });
@@ -75,7 +75,7 @@ export class JobPanel {
   /** @param row of the list, or null if the job is not (or no longer) open in this zone. */
   show(row, now, zone) {
     const [job, words] = [this.#job, this.words];
-    // A job that has ended may still have been answered with a way.
+    // A route may still arrive for a job that has ended.
     const route = job && row ? this.#details?.eta?.route ?? null : null;
     this.ahead(route);
     if (!job) return;

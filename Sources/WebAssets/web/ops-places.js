@@ -1,5 +1,5 @@
-// Where the riders of a zone are and where its jobs start and end, from the messages `places`, and the markers that the map draws: pure,
-// so that it runs without a page.
+// Where the riders of a zone are and where its jobs start and end, from the messages `places`, and the markers that the map
+// draws. Pure, so that it runs without a page.
 
 import {isFree, lateness, needOf} from './ops-attention.js';
 

@@ -1,4 +1,4 @@
-// Buttons for steps that nobody may take by accident: one asks and acts on the second tap, the other acts when it is held.
+// Buttons for steps that nobody may trigger by accident: one asks and acts on the second tap, the other acts when it is held.
 
 import {put} from './page.js';
 
@@ -97,7 +97,7 @@ export class HoldButton {
     for (const end of ['pointerleave', 'pointercancel', 'blur']) button.addEventListener(end, this.cancel);
     // A phone would open a menu after a long press, which cancels it.
     button.addEventListener('contextmenu', (event) => { if (this.#timer !== null) event.preventDefault(); });
-    // A key that is still down from the step before must not take this one.
+    // A key that is still down from the previous step must not trigger this one.
     button.addEventListener('keydown', (event) => { if (event.repeat) event.preventDefault(); });
     button.addEventListener('click', ({detail}) => {
       if ((detail === 0 || this.#isAssisted) && !isDisabled(button)) this.#finish();
@@ -126,13 +126,13 @@ export class HoldButton {
     if (this.#isAssisted || !event.isPrimary || event.button !== 0 || isDisabled(this.button)) return;
     this.cancel();
     this.pressed(false);
-    // A finger is captured by what it touches first, which would not notice that it leaves.
+    // A finger's events are captured by the element that it touched first, which would not notice that the finger leaves.
     this.button.releasePointerCapture?.(event.pointerId);
     addEventListener('scroll', this.cancel, {passive: true});
     this.button.dataset.held = '';
     put(this.button, this.holding);
     this.#timer = setTimeout(() => {
-      // Something else may be in front meanwhile, or the step is no longer the next one.
+      // Meanwhile something may cover the button, or the step is no longer the next one.
       if (this.cancel() && !document.hidden && !isDisabled(this.button)) this.#finish();
     }, HOLD);
   };

@@ -1,6 +1,6 @@
 // The next steps of a rider, from the kind and status of a job and, for riders with a zone, the state of the task. A task
-// changes the order's status with it; riders without a zone have no tasks and change the status itself. Pure functions, of
-// which Tests/JavaScript/rider-tasks.test.mjs tests every case.
+// changes the order's status too; riders without a zone have no tasks and change the status itself. Pure functions;
+// Tests/JavaScript/rider-tasks.test.mjs tests every case.
 
 /** Statuses in which the location may be shared. */
 const UNDERWAY = ['in_transit', 'on_the_way'];

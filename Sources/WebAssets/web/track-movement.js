@@ -75,7 +75,7 @@ export class Movement {
   #cameAt = 0;
   // ms between the last arrivals.
   #spacings = [];
-  // The rider's highest speed of the last minutes, m/s.
+  // The rider's highest speed of the last few minutes, m/s.
   #top = LEAST_TOP;
   // `{from, to, at}`: a rotation that started at `at`; null while no heading is known.
   #heading = null;
@@ -125,7 +125,7 @@ export class Movement {
     const before = this.#fix;
     const shown = before && this.at(now);
     const since = now - this.#cameAt;
-    // After a long gap the rider may be anywhere, so the usual time between positions counts.
+    // After a long gap the rider may be anywhere, so the usual time between positions is used.
     const isElsewhere = shown && distance(shown, position) > FASTEST * Math.max(1, Math.min(since, ...this.#spacings) / 1000);
     const isOverdue = since > this.#reckoning;
     const [speed, course] = this.#motion(before, position);

@@ -171,7 +171,7 @@ function withoutPlaces(html) {
   const {position, positionAgeMs, destination, eta, unavailable, travelDeadline, riderCard, ...rest} = JSON.parse(json);
   if (['live', 'stale'].includes(rest.tracking)) Object.assign(rest, {tracking: 'waiting', text: 'waiting'});
   const text = JSON.stringify({...rest, position: null, kept: Date.now()}).replaceAll('<', '\\u003c');
-  // Of what the page shows besides, only the times of the steps are cached.
+  // Of the page's other data, only the times of the steps are cached.
   const more = /(<script type="application\/json" id="more">)(.*?)(<\/script>)/s;
   return html.replace(first, (_, open, __, close) => open + text + close)
     .replace(more, (_, open, json, close) => `${open}${JSON.stringify({times: JSON.parse(json).times})}${close}`);
