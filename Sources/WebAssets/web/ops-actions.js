@@ -55,7 +55,7 @@ export class JobActions {
     Object.assign(this, {words, request, place, assigned, changed, say, show, clipboard});
   }
 
-  /** What decides how the actions look. */
+  /** The state that determines how the actions look. */
   get state() {
     return [this.#job, this.#open, this.#riders, this.#busy, this.#result?.text, Boolean(this.#result?.undo), this.note === null,
       this.#hasDraft()];
@@ -193,7 +193,7 @@ export class JobActions {
     return form;
   };
 
-  /** Whether a note was begun and is out of sight. */
+  /** Whether there is an unfinished note that is not shown. */
   #hasDraft = () => this.#open !== 'note' && this.#drafts.has(this.#job);
 
   /** Keeps the newest drafts. */

@@ -18,7 +18,7 @@ const sinceText = (row, now, words) => {
 
 const joined = (...texts) => texts.filter(Boolean).join(', ');
 
-/** What an entry of the log says. Late entries never were the job's status. @param name of a status */
+/** The text of an entry of the log. Late entries never were the job's status. @param name of a status */
 export const entryText = ({status, late, assigned, corrected, reason}, words, name) => joined(
   ...(assigned ? Object.entries(assigned).map(([who, person]) => `${words.columns[who]} ${person ?? '–'}`) : [name(status)]),
   late && words.reportedLate, corrected && words.insteadOf(name(corrected)), reason);
@@ -114,7 +114,7 @@ export class JobPanel {
 
   #status = (status) => this.texts?.statuses?.[status]?.short ?? status;
 
-  /** What the order system wrote about the job and its rider. */
+  /** The details of the job and its rider that the order system wrote. */
   #written = () => {
     const {words} = this;
     const {riderCard: card, display, metadata, customerNote, recipient, vendor, vendorAddress} = this.#details ?? {};

@@ -68,7 +68,7 @@ export class FleetMap {
     this.#request();
   }
 
-  /** Shows the way ahead of the selected job's rider, until another one or null. @param route the member `route` of `eta` */
+  /** Shows the route ahead of the selected job's rider, or none. @param route the member `route` of `eta`, or null */
   ahead(route) {
     if (this.#way.take(route)) this.#request();
   }

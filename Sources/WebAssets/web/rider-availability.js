@@ -31,7 +31,7 @@ function sentences(error, words) {
   }
 }
 
-/** Returns why the rider gets no tasks, or that they do. */
+/** Returns the text that says whether the rider gets tasks, and if not, why. */
 function shiftDetail(rider, words) {
   if (!rider.approved) return words.notApproved;
   if (rider.status === 'offline') {

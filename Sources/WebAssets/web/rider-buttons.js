@@ -4,7 +4,7 @@ import {put} from './page.js';
 
 /** ms in which a second tap confirms the first. */
 export const CONFIRM_WITHIN = 10_000;
-/** ms without effect after a button changed under the thumb, so that a double tap does not take two steps. */
+/** ms for which a button has no effect after it changed under the thumb, so that a double tap does not trigger two steps. */
 export const TAP_PAUSE = 800;
 /** ms for which a button is held before it acts. The bar in rider.css fills in the same time. */
 export const HOLD = 700;
@@ -68,8 +68,8 @@ export class ConfirmButton {
 }
 
 /**
- * Whether assistive technology makes this press, which cannot last: VoiceOver's have no size, TalkBack's are those of a mouse
- * without pressure, which only Android tells from a real one.
+ * Whether assistive technology causes this press and therefore cannot hold it: VoiceOver's presses have no size, TalkBack's look
+ * like those of a mouse without pressure, which only Android can tell from a real mouse.
  */
 const isAssisted = ({width, height, pressure, pointerType}) => (width === 0 && height === 0)
   || (pointerType === 'mouse' && pressure === 0 && /Android/.test(navigator.userAgent));

@@ -33,7 +33,7 @@ const TOLD = {factor: 1.5, margin: 8};
 /** The speed in m/s that a marker may have in any case, and the share of its highest speed that is forgotten with a position. */
 const LEAST_TOP = 1.2;
 const FORGOTTEN = 0.01;
-/** m/s: a speed may be so much too high by chance, so the highest one is the highest less this. */
+/** m/s: a measured speed may be too high by this much by chance, so it is subtracted from the highest one. */
 export const NOISE = 0.4;
 /** m/s² by which a speed may rise that the phone did not report. A filter that catches up after a turn looks faster. */
 const ACCELERATION = 3;

@@ -8,7 +8,7 @@ import {NEAR, apologyText, outcome, timesText, windowText} from './track-promise
 import {DONE} from './track-story.js';
 import {agoText, arrival, arrivalText, clockText, distanceText, mapText, updatedText} from './enroute-words.js';
 
-/** ms without a word from the gateway after which an older position is stale. Otherwise the gateway says which one is. */
+/** ms without a message from the gateway after which an older position is stale. Otherwise the gateway reports it. */
 export const STALE_AFTER = 30_000;
 /** ms after the expected arrival from which the rider is late. Until then the arrival counts as imminent. */
 export const LATE_AFTER = 120_000;
@@ -19,7 +19,7 @@ const TRAVELLING = ['on_the_way', 'in_transit'];
 const SEEN = ['live', 'stale'];
 /** Statuses before the trip, in which the map shows where the order comes from. */
 const BEFORE = ['pending_vendor_acceptance', 'accepted', 'preparing', 'ready_for_pickup', 'allocation_failed', 'assigned'];
-/** Statuses whose label is the headline, because it says everything. */
+/** Statuses whose label is sufficient as the headline. */
 const BRIEF = ['delivered', 'completed'];
 const TONES = {delivered: 'good', completed: 'good', cancelled: 'bad', allocation_failed: 'warn'};
 /** Reasons for the end of following that the job's status does not explain. */

@@ -35,7 +35,7 @@ export class Story {
     return before !== null && !DONE.includes(before) && DONE.includes(view.status);
   }
 
-  /** Forgets everything when the job is no longer shared. */
+  /** Clears everything when the job is no longer shared. */
   forget() {
     [this.times, this.shop, this.rider, this.can, this.#status] = [{}, null, null, null, null];
   }

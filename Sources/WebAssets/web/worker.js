@@ -35,7 +35,7 @@ async function expect({job, title, body, url}) {
   else await cache.delete(near(job));
 }
 
-/** The gateway's message names a job, and nothing else that is worth reading. */
+/** The gateway's message contains only a job. */
 addEventListener('push', (event) => event.waitUntil((async () => {
   let job = '';
   try { ({job} = event.data.json()); } catch { /* A message of somebody else; browsers insist on showing something. */ }
