@@ -129,7 +129,7 @@ import Testing
     }
 
     @Test(arguments: [Signal.interrupt, .terminate, .kill])
-    func `it prints one link, and leaves no process behind however it is stopped`(signal: Signal) async throws {
+    func `the demo prints one link, and leaves no process behind however it is stopped`(signal: Signal) async throws {
         let (lines, started, left) = try await Self.run(["--port", "18443"], ending: signal) { running in
             #expect(running.stage.hasPrefix("http://127.0.0.1:18"))
         }
@@ -192,7 +192,7 @@ import Testing
         }
     }
 
-    @Test func `a port in use makes it listen on the next ones, and print that`() async throws {
+    @Test func `if a port is in use, the demo uses the next ones, and prints that`() async throws {
         let taken = try PortInUse(from: 19443)
         let outcome = try await Self.run(["--no-tls", "--port", "\(taken.port)"], ending: .interrupt) { running in
             #expect(!running.stage.contains(":\(taken.port)/"))
@@ -201,7 +201,9 @@ import Testing
     }
 
     /// With TLS: a killed gateway closes connections without a TLS alert.
-    @Test func `its buttons kill servers, each reports what it measured, and locations arrive again`() async throws {
+    @Test func `the demo's buttons kill servers, each reports its measurement, and locations arrive again`()
+        async throws
+    {
         _ = try await Self.run(["--tls", "--port", "20443"], ending: .interrupt) { running in
             #expect(try await running.shows { $0["p95Ms"] is Double })
             #expect(try await running.ask(.POST, "set", #"{"speed":400}"#)["speed"] as? Double == 8)
@@ -245,7 +247,7 @@ import Testing
         }
     }
 
-    @Test func `your rider moves along streets, also after its page was closed on the way`() async throws {
+    @Test func `your rider moves along streets, even after its page was closed on the way`() async throws {
         _ = try await Self.run(["--port", "20743", "--speed", "2"], ending: .interrupt) { running in
             // The stage says that it has the rider's page, until the rider is on the way.
             var order: [String: Any] = [:]
@@ -267,7 +269,7 @@ import Testing
         }
     }
 
-    @Test func `pages of other sites cannot press its buttons, not even with DNS rebinding`() async throws {
+    @Test func `pages of other sites cannot press the demo's buttons, not even with DNS rebinding`() async throws {
         _ = try await Self.run(["--port", "21443"], ending: .interrupt) { running in
             for (name, value) in [("origin", "https://elsewhere.example"), ("host", "elsewhere.example")] {
                 let answer = try await running.ask(.POST, "faults/redis", header: (name, value))

@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `a rider with a task is told apart from a job, with the reason why it cannot go offline`() async throws {
+    @Test func `the explanation of a rider with a task says why it cannot go offline`() async throws {
         try await withRedis { client, server in
             try await Self.fill(client)
             let outcome = try await Self.explain(server.url, "rider", "rider-1")

@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func `a replay with a malformed URL or unusable authorities ends with what to do`() async throws {
+    @Test func `a replay with a malformed URL or unusable authorities fails with a remedy`() async throws {
         try await Self.withFolder { folder in
             let trip = try Self.writeTrip(to: folder)
             for (options, code, message) in [

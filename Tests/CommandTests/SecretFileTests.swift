@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `a command does not read files that it has no use for`() async throws {
+    @Test func `a command does not read files that it does not need`() async throws {
         let settings = [
             "ENROUTE_TOKEN_SECRET": "a secret of at least thirty-two bytes", "ENROUTE_ETA_AZURE_KEY_FILE": "/no.txt",
         ]

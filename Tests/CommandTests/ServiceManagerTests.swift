@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func `a blocked event loop ends the feeding of the watchdog until it answers again`() async throws {
+    @Test func `while an event loop is blocked, the watchdog is not fed`() async throws {
         try await TemporaryFolder.holding("enroute-notify") { folder in
             try await RedisServer.running { redis in
                 let receiver = try NotificationReceiver(folder: folder, isAbstract: true)

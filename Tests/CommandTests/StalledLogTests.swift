@@ -58,7 +58,7 @@ import Testing
         #expect(try await served.get("/api/v1/jobs/j", isPublic: true).hasPrefix("HTTP/1.1 401 "))
     }
 
-    @Test func `a gateway whose log nobody reads starts, serves, and stops on SIGTERM`() async throws {
+    @Test func `a gateway starts, serves, and stops on SIGTERM even if nobody reads its log`() async throws {
         try await TemporaryFolder.holding("enroute-stalled") { folder in
             let pipe = try NamedPipe(in: folder)
             pipe.fill()
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `when the log is read again, it continues, and its last lines are not lost`() async throws {
+    @Test func `when the log is read again, logging continues, and the last lines are not lost`() async throws {
         try await TemporaryFolder.holding("enroute-stalled") { folder in
             let pipe = try NamedPipe(in: folder)
             pipe.fill()

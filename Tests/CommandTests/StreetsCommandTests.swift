@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `a mistake is reported with what to do`() async throws {
+    @Test func `a mistake is reported with a remedy`() async throws {
         try await self.inFolder { folder in
             let input = folder.appending(path: "town.geojson").path
             let broken = folder.appending(path: "broken.geojson").path

@@ -93,7 +93,7 @@ import Tracking
         return SourcedRoute(answer: answer, source: .osrm)
     }
 
-    @Test func `a rider on a route that first leads away from the destination takes no other route`() {
+    @Test func `a rider on a route that first leads away from the destination has not deviated`() {
         var trip = Trip()
         trip.answer = { Self.osrm(Self.bridge, from: $0) }
         trip.pass(400) { Self.along(Self.bridge, Double($0) * 10) }
@@ -101,7 +101,7 @@ import Tracking
         #expect(trip.published.values.allSatisfy { $0.source == "osrm" } && trip.published.count == 7)
     }
 
-    @Test func `a rider who turns round on the route takes another one, and so does one without a route`() {
+    @Test func `a rider who turns round has deviated, on a route or without one`() {
         var trip = Trip()
         trip.answer = { Self.osrm(Self.bridge, from: $0) }
         trip.pass(40) { Self.along(Self.bridge, 1000 + Double(min($0, 20) * 20 - max(0, $0 - 20) * 20)) }
@@ -111,7 +111,7 @@ import Tracking
         #expect(without.reasons.values.contains(.deviation), "\(without.reasons)")
     }
 
-    @Test func `a rider whose route passes a place twice is not at its other pass`() {
+    @Test func `a rider whose route passes a place twice is located on the right pass`() {
         // 300 m out and back on the same street, then 500 m on.
         let line = [Self.place(-500), Self.place(-500, 300), Self.place(-500), Self.door]
         var trip = Trip()
@@ -168,7 +168,7 @@ import Tracking
     }
 
     @Test(arguments: [0.0, 15])
-    func `a rider who waits at the door is about to arrive, once a minute`(meters: Double) {
+    func `a rider who waits at the door is reported as about to arrive once a minute`(meters: Double) {
         var trip = Trip()
         trip.pass(300) { Self.place(min(-meters, -400 + Double($0) * 10)) }
         let last = trip.published.keys.filter { $0 > 60 }.sorted()
@@ -211,7 +211,10 @@ import Tracking
         #expect(trip.asked == [0, 60, 120])
     }
 
-    @Test func `a rider on the other bank is not close, and neither is one with a route past the destination`() {
+    @Test
+    func
+        `a rider on the other bank of a river is not close, and neither is one whose route leads past the destination`()
+    {
         var bank = Trip()
         // Another gateway's route, whose line was too long.
         bank.answer = { _ in

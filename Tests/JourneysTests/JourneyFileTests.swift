@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: ["a.csv", "a.nmea"])
-    func `a file in UTF-16 is refused with what to do`(name: String) throws {
+    func `a file in UTF-16 is refused with a remedy`(name: String) throws {
         let text = try #require("unix_ms,lat,lon\n1000,1,1\n".data(using: .utf16))
         #expect(throws: JourneyError.malformed(line: 1, reason: "the file is UTF-16. Save it as UTF-8")) {
             try withFile(name, text) { try Journey.load(path: $0) }

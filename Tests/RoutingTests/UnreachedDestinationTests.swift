@@ -39,7 +39,7 @@ import Testing
         #expect(try !Self.isRoute(meters: Self.straight, for: round))
     }
 
-    @Test func `a short way may be a few metres along a street`() throws {
+    @Test func `a short trip may be a few meters along a street`() throws {
         let near = Coordinate(
             latitude: ProviderFixtures.door.latitude + 0.001, longitude: ProviderFixtures.door.longitude)!
         #expect(try Self.isRoute(seconds: 5, meters: 10, for: RouteQuery(places: [near, ProviderFixtures.door])!))
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: [(0.0, 0.0), (200, 2_000), (86_400, 8_100)])
-    func `an answer that does not reach the destination is no route, and the next source answers`(
+    func `an answer that does not reach the destination is not a route, and the next source answers`(
         seconds: Double, meters: Double
     ) async throws {
         let events = NIOLockedValueBox<[RouteFinder.Event]>([])

@@ -72,7 +72,7 @@ import Testing
             (["access": "private", "bicycle": "yes"], [.car, .foot]), (["access": "no", "highway": "crossing"], []),
             (["motor_vehicle": "no"], []), ([:], []),
         ] as [([String: String], [Vehicle])])
-    func `a barrier is passed only by the vehicles that it does not stop`(tags: [String: String], stopped: [Vehicle])
+    func `only the vehicles that a barrier does not stop pass it`(tags: [String: String], stopped: [Vehicle])
         throws
     {
         for isDense in [true, false] {
@@ -95,7 +95,7 @@ import Testing
         #expect(network.route(through: [try Self.at(0, 10), try Self.at(0, 100)], by: .car) != nil)
     }
 
-    @Test func `a barrier at a crossing is passed in no direction`() throws {
+    @Test func `a barrier at a crossing cannot be passed in any direction`() throws {
         var writer = Self.block(["barrier": "block"])
         writer.nodes.append(Self.node(6, 150, 100))
         writer.ways[1].nodes = [2, 3, 6, 4, 1]
@@ -107,7 +107,7 @@ import Testing
         #expect(abs(try self.meters(network, try Self.at(0, 70), north, .foot) - 60) < 5)
     }
 
-    @Test func `a street that a barrier closes to trucks is used by trucks that have no short way around`() throws {
+    @Test func `a truck uses a street that a barrier closes to trucks only if the way around is long`() throws {
         let network = try self.compile(Self.block(["barrier": "gate", "hgv": "no"]))
         let (west, east) = (try Self.at(10, 0), try Self.at(10, 200))
         #expect(abs(try self.meters(network, west, east, .car) - 220) < 5)
@@ -115,7 +115,7 @@ import Testing
         #expect(abs(try self.meters(network, try Self.at(0, 20), try Self.at(0, 180), .truck) - 160) < 5)
     }
 
-    @Test func `barriers that stop nobody cost nothing, and the others are counted`() throws {
+    @Test func `barriers that stop nobody do not affect routes, and the others are counted`() throws {
         var lines: [String] = []
         func nodes(_ writer: PBFWriter) throws -> Int {
             lines = []

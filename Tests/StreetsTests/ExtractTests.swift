@@ -38,7 +38,9 @@ import Testing
         #expect(network.graph.edges.allSatisfy { $0.rule & lights != 0 })
     }
 
-    @Test(arguments: [true, false]) func `a table that contains texts twice means the same`(isDense: Bool) throws {
+    @Test(arguments: [true, false]) func `a table that contains texts twice is read like any other`(isDense: Bool)
+        throws
+    {
         var writer = PBFWriter.crossing
         writer.isDense = isDense
         // From the south-west to the south-east, over the crossing.
@@ -55,7 +57,7 @@ import Testing
         #expect(twice.map() == once.map())
     }
 
-    @Test func `streets at the 180th meridian are reported, and so are steps that are too long`() throws {
+    @Test func `streets at the 180th meridian are reported, and so are segments that are too long`() throws {
         func lines(_ streets: [TestStreet]) throws -> [String] {
             let input = try self.folder.write("fiji.geojson", try Town.geoJSON(streets))
             var lines: [String] = []
@@ -96,7 +98,7 @@ import Testing
             ])
     }
 
-    @Test func `a way ends before a step that is too long, and starts again after it`() throws {
+    @Test func `a way ends before a segment that is too long, and starts again after it`() throws {
         let fiji = TestStreet(places: [(-16.8, 179.9), (-16.8, 179.99), (-16.8, -179.99), (-16.8, -179.9)])
         let network = try Town.network([fiji], in: self.folder)
         #expect(network.graph.edges.count == 2)
@@ -224,7 +226,7 @@ import Testing
         } throws: { "\($0)".contains("more than 33554432 bytes") }
     }
 
-    @Test func `other files are refused by name`() throws {
+    @Test func `files in other formats are refused with their names`() throws {
         let text = try self.folder.write("notes.txt", "streets".utf8)
         for (path, message) in [
             (text, "unknown format"), (self.folder.file("absent"), "cannot be read: No such file or directory"),

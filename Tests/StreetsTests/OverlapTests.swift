@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `bends in what two lines have in common are no crossings`(isReversed: Bool) throws {
+    func `bends in the common part of two lines are not crossings`(isReversed: Bool) throws {
         let ends = [try place(48.0, 16.0), try place(48.0, 16.008)]
         let whole = try Town.network([TestStreet(places: Self.bends)], in: self.folder, "whole")
         let other = Array(Self.bends[1...])
@@ -38,7 +38,7 @@ import Testing
         #expect(abs(route.seconds - (try #require(whole.route(through: ends, by: .car)).seconds)) < 0.5)
     }
 
-    @Test func `lines with other rules, shapes or directions are streets of their own`() throws {
+    @Test func `lines with different rules, shapes or directions are separate streets`() throws {
         let (line, oneWay) = (Array(Self.bends[..<3]), ["highway": "residential", "oneway": "yes"])
         for (other, tags) in [
             (TestStreet(places: line, tags: ["highway": "primary"]), ["highway": "residential"]),
@@ -69,7 +69,7 @@ import Testing
         #expect(abs(route.meters - 445) < 2)
     }
 
-    @Test func `a street without a length does no harm to turns, snapping and the map`() throws {
+    @Test func `a street without a length does not affect turns, snapping and the map`() throws {
         var writer = PBFWriter.crossing
         // Node 14 is at the place of the crossing 12. Both are junctions, and one turn there is forbidden.
         writer.nodes.append(.init(id: 14, latitude: 48.202, longitude: 16.302))

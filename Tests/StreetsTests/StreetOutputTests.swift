@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `a symbolic link stays one, and the file that it names is written`() throws {
+    @Test func `a symbolic link stays a link, and its target is written`() throws {
         let inner = self.folder.file("folder")
         try FileManager.default.createDirectory(atPath: inner, withIntermediateDirectories: false)
         try self.link("current", to: "folder/next")
@@ -72,7 +72,9 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: inner).sorted() == ["new.streets", "next"])
     }
 
-    @Test(arguments: [0o640, 0o604, 0o666]) func `a file that is replaced hands on its permissions`(mode: Int) throws {
+    @Test(arguments: [0o640, 0o604, 0o666]) func `a new file keeps the permissions of the one that it replaces`(
+        mode: Int
+    ) throws {
         let output = try self.folder.write("old.streets", "old".utf8)
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: output)
         try self.compile(to: output)

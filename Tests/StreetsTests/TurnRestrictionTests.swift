@@ -44,7 +44,7 @@ import Testing
 
     private static let noLeft = PBFWriter.Relation.restriction(1, "no_left_turn", from: 1201, via: 22, to: 2100)
 
-    @Test func `cars do not turn where it is forbidden, and others do`() throws {
+    @Test func `cars do not turn where it is forbidden, and other vehicles do`() throws {
         #expect(try self.meters(try self.compile(self.town())) < 110)
         let network = try self.compile(self.town([Self.noLeft]))
         // Around a block.
@@ -73,7 +73,7 @@ import Testing
         #expect(try self.meters(network) < 110)
     }
 
-    @Test func `restrictions over another way and of missing streets are counted`() throws {
+    @Test func `restrictions along other ways or with missing streets are counted`() throws {
         var over = Self.noLeft
         over.members[1] = ("via", 1, 2100)
         let missing = PBFWriter.Relation.restriction(2, "no_left_turn", from: 77, via: 22, to: 2100)
@@ -147,7 +147,7 @@ import Testing
         #expect(try self.meters(only, to: 16.3 + 2.5 * 0.00135) < 110)
     }
 
-    @Test(arguments: [nil, "yes"]) func `a stop on a street with a restriction is left by the turns that are allowed`(
+    @Test(arguments: [nil, "yes"]) func `after a stop on a street with a restriction, only permitted turns are used`(
         oneway: String?
     ) throws {
         var writer = self.town([Self.noLeft])
@@ -202,7 +202,7 @@ import Testing
         #expect(try self.compile(self.town([relation])).graph.copies.isEmpty)
     }
 
-    @Test func `a search from more places than it can tell apart uses the first ones`() throws {
+    @Test func `a search from more places than it can distinguish uses the first ones`() throws {
         let network = try self.compile(self.town([Self.noLeft]))
         let costs = TravelCosts(.car)
         let search = RouteSearch(graph: network.graph, costs: costs, landmarkScale: 1, fastest: 130)

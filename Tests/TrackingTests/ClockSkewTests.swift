@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: [-4, -1, 0, 1, 4] as [Int64])
-    func `a clock that is wrong by less than 5 s is left alone`(behind: Int64) {
+    func `a clock that is wrong by less than 5 s is not corrected`(behind: Int64) {
         var trip = Trip()
         trip.ride(0..<244, behind: { _ in behind * 1000 })
         #expect(trip.shown.count == 244 && trip.notices.isEmpty && trip.validator.skew.correction == 0)
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: [-120, -60, -40, -20, 20, 60, 120] as [Int64])
-    func `a clock that is set during the trip, and set right again, costs few readings`(behind: Int64) {
+    func `a clock that is set wrong during the trip, and then right again, costs few readings`(behind: Int64) {
         var trip = Trip()
         trip.ride(0..<600, behind: { (200..<400).contains($0) ? behind * 1000 : 0 })
         #expect(trip.shown.count >= 594, "\(trip.shown.count)")

@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `a wrong reading after a silence does not keep the right ones after it from being shown`() {
+    @Test func `a wrong reading after a silence does not prevent the right ones after it from being shown`() {
         var validator = LocationValidator()
         let accepted = Self.drive(
             0..<180, speed: 10, east: { (60..<150).contains($0) ? nil : $0 == 150 ? 600 : 0 }, &validator)
@@ -197,7 +197,7 @@ import Testing
     }
 
     /// A car at 30 m/s whose logger stalls for 18 s and then catches up, as a recorded one does every minute.
-    @Test func `a logger that stalls and catches up on the rider's course is believed, and another place is not`() {
+    @Test func `after a stall, readings on the rider's course are accepted and other places are not`() {
         func verdicts(east: Double) -> [FixVerdict] {
             var validator = LocationValidator()
             let stalled = [607.0: 30.0, 609: 60, 610: 85, 611: 100, 612: 114]
@@ -214,8 +214,7 @@ import Testing
         #expect(verdicts(east: 400).filter { $0 == .held }.count > 10)
     }
 
-    @Test func `a course leads nowhere after 20 s, for an inaccurate reading, and before there are two fast readings`()
-    {
+    @Test func `there is no course after 20 s, for an inaccurate reading, or before there are two fast readings`() {
         func reading(_ second: Int64, accuracy: Double? = nil) -> Reading {
             var reading = Recordings.generated()[0].moved(northMeters: Double(second) * 30)
             (reading.at, reading.accuracyMeters) = (Recordings.start + second * 1000, accuracy)
@@ -270,7 +269,9 @@ import Testing
     }
 
     @Test(arguments: [(Vehicle.foot, 70.0, false), (.truck, 50, true), (.car, 59, true), (.foot, 40, true)])
-    func `a rider on foot is believed less far than a car`(vehicle: Vehicle, meters: Double, isBelieved: Bool) {
+    func `readings are accepted less far away for a rider on foot than for a car`(
+        vehicle: Vehicle, meters: Double, isBelieved: Bool
+    ) {
         var validator = Self.validator
         validator.setVehicle(vehicle)
         let verdict = validator.validate(Self.after(1000, north: meters, accuracy: 1))
@@ -289,7 +290,7 @@ import Testing
         #expect(lost <= 5)
     }
 
-    @Test func `readings with an accuracy of 150 m are believed 300 m apart`() {
+    @Test func `readings with an accuracy of 150 m are accepted 300 m apart`() {
         var validator = LocationValidator()
         #expect(validator.validate(Self.after(0, accuracy: 150)) == .accepted(.onward))
         #expect(validator.validate(Self.after(1000, north: 300, accuracy: 150)) == .accepted(.onward))

@@ -117,7 +117,7 @@ private struct Nowhere: StreetSource {
     }
 
     @Test(arguments: [15, 50, 100] as [Double])
-    func `the marker is never far from where the filter says, however vague the phone is`(accuracy: Double) {
+    func `the marker is never far from the filter's estimate, however vague the phone is`(accuracy: Double) {
         var (movement, other) = (ShownMovement(streets: Self.streets), ShownMovement())
         var random = NoisyRide.Random(state: 5)
         // Errors that last for 20 s.

@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test(arguments: [("walk", 1.3, Vehicle.foot, 4.6), ("bicycle", 5, .bicycle, 2.5), ("car", 14, .car, 1.75)])
-    func `inaccurate readings are drawn as a way of bounded length`(
+    func `inaccurate readings result in a path of bounded length`(
         name: String, top: Double, vehicle: Vehicle, most: Double
     ) {
         for accuracy in [50.0, 100] {
@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a rider at 11 m per second is asked for a report every second near its destination`(tells: Bool) {
+    func `a rider at 11 m per second reports every second near its destination`(tells: Bool) {
         var (rate, movement, interval) = (ReportRate(), ShownMovement(), 0.0)
         for (second, var reading) in Self.steady(11, seconds: 20).enumerated() {
             reading.speedMetersPerSecond = tells ? 11 : nil
@@ -154,7 +154,7 @@ import Testing
     }
 
     /// For `benchmarks/tracking.mjs`, which moves the page's marker by them.
-    @Test func `rides as the gateway shows them have many positions, and are written for the benchmark if it asks`()
+    @Test func `rides as the gateway shows them have many positions, and are written to a file for the benchmark`()
         throws
     {
         let rides = try AskedRide.all()

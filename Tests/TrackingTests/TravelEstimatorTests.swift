@@ -59,7 +59,7 @@ import Testing
         #expect(silent.seconds(from: a, to: b) == known.seconds(from: a, to: b))
     }
 
-    @Test func `a correction of the phone's clock is no time that the rider took`() {
+    @Test func `a correction of the phone's clock does not count as travel time`() {
         for correction in [25.0, 50] {
             var (right, slow) = (TravelEstimator(), TravelEstimator())
             for second in 0...60 {
@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test(arguments: Vehicle.allCases)
-    func `nobody is faster than the streets of a way that is far longer than the straight line`(vehicle: Vehicle) {
+    func `no estimate is faster than the streets if the route is far longer than the straight line`(vehicle: Vehicle) {
         var estimator = TravelEstimator(vehicle: vehicle)
         estimator.observe(Self.start)
         // The other bank of a river, 5 km away by the next bridge.
@@ -150,7 +150,7 @@ import Testing
         #expect(Self.travelled(200, metersPerSecond: speed, every: 5).assumedVehicle == vehicle)
     }
 
-    @Test func `a known vehicle is not replaced by what the trip looks like, and a standing rider teaches nothing`() {
+    @Test func `a known vehicle is not replaced by a learned one, and nothing is learned from a standing rider`() {
         var estimator = TravelEstimator(vehicle: .truck)
         for step in 0...100 {
             var reading = Self.start.moved(northMeters: Double(step) * 6)

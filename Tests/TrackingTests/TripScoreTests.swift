@@ -35,7 +35,7 @@ import Testing
         #expect(scores[2].count == 0 && scores[2].medianSeconds == nil)
     }
 
-    @Test func `a street network is asked once a minute, and its routes are scored with and without the estimator`()
+    @Test func `a street network is queried once a minute, and its routes are scored with and without the estimator`()
         throws
     {
         let readings = Recordings.generated(seed: 2)
