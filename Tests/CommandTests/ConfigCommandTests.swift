@@ -112,7 +112,7 @@ import Testing
         ] {
             #expect(outcome.error.contains(reason), "\(reason)\n\(outcome.error)")
         }
-        // The rest is printed nevertheless.
+        // Everything else is printed nevertheless.
         #expect(outcome.output.contains("ENROUTE_LISTEN_HOST") && outcome.output.contains("0.0.0.0"))
         let lines = outcome.error.split(separator: "\n")
         #expect(Set(lines).count == lines.count && lines.allSatisfy { $0.hasPrefix("enroute: ") }, "\(outcome.error)")

@@ -105,7 +105,7 @@ import Testing
             throw error
         }
         try await client.shutdown()
-        // Without this, a demo that did not start would pass tests whose expectations are all in `body`.
+        // Without this, a demo that did not start would pass tests that have all their expectations in `body`.
         #expect(lines.contains { $0.contains("Open ") }, "the demo did not start: \(lines)")
         // The kernel kills them when their parent is gone, which may take a moment.
         let deadline = ContinuousClock.now + .seconds(30)
@@ -141,7 +141,7 @@ import Testing
 
     @Test func `the stage and its three pages load, and only the stage may frame the pages`() async throws {
         _ = try await Self.run(["--port", "18543"], ending: .interrupt) { running in
-            // No order has been placed, because nobody has looked at the stage yet.
+            // No order has been placed, because nobody has opened the stage yet.
             #expect(try await running.ask(.GET, "open/customer")["code"] as? Int == 200)
             for path in ["", "stage.js", "stage.css"] {
                 #expect(try await running.ask(.GET, path)["code"] as? Int == 200, "\(path)")
@@ -177,7 +177,7 @@ import Testing
             let desk = try await running.page("desk")
             let token = try await running.token(code: String(desk.location.split(separator: "#in.")[1]))
             var jobs: [[String: Any]] = []
-            // Two requests, of the 10 a second that a person may send.
+            // Two requests of the 10 per second that a person may send.
             try await becomes("120 orders, of 40 riders", within: .seconds(120), every: .milliseconds(500)) {
                 jobs = try await running.jobs(token)
                 return jobs.count == 120 && Set(jobs.compactMap { $0["rider"] as? String }).count == 40
@@ -205,7 +205,7 @@ import Testing
         async throws
     {
         _ = try await Self.run(["--tls", "--port", "20443"], ending: .interrupt) { running in
-            #expect(try await running.shows { $0["p95Ms"] is Double })
+            # Only one fault at a time: of several simultaneous requests, at least one arrives while the first fault lasts.
             #expect(try await running.ask(.POST, "set", #"{"speed":400}"#)["speed"] as? Double == 8)
             // One at a time. Of several requests at once, at least one arrives while the first fault lasts.
             let codes = try await withThrowingTaskGroup(of: Int?.self) { group in

@@ -15,7 +15,7 @@ import Testing
         "ENROUTE_TOKEN_SECRET": "a secret of at least thirty-two bytes",
     ]
 
-    /// What `enroute serve --config` makes of these lines.
+    /// The settings that `enroute serve --config` reads from these lines.
     private static func settings(
         _ lines: [String: String]
     ) async throws -> (settings: GatewaySettings, configuration: ProcessConfiguration) {

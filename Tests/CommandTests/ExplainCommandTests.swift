@@ -158,7 +158,7 @@ import Testing
         #expect(outcome.error.contains(reason), "\(outcome.error)")
     }
 
-    /// The words before the colons and verdict marks: what the reader of the document looks for.
+    /// The words before colons and verdict marks: those that a reader of the document searches for.
     private static func shape(_ text: some StringProtocol) -> [String] {
         text.split(separator: "\n").compactMap { line in
             if line.hasPrefix("  => ") || line.hasPrefix("  !! ") || line.hasPrefix("  ?? ") { return "verdict" }

@@ -57,7 +57,7 @@ import Testing
                     #expect(outcome.code == 0, "\(shape.name): \(outcome)")
                     #expect(members["person"] as? String == shape.person, "\(shape.name)")
                     #expect(members["role"] as? String == shape.role, "\(shape.name)")
-                    // And by nobody else's settings.
+                    // And by the settings of no other provider.
                     for other in ["Auth0", "Firebase"] where other != shape.heading {
                         let refused = try await Self.inspect(
                             shape.token(), try Self.settings(other, issuer, in: folder))

@@ -59,7 +59,7 @@ import Testing
                         // The request, and the socket.
                         try await becomes("it follows") { try await proxy.connectionCount == 2 }
                     }
-                    // Nothing listens here now. Then a balancer answers that it has no gateway.
+                    // Nothing listens here now. Then a load balancer answers that it has no gateway.
                     try await becomes("it has tried again") { try await proxy.connectionCount >= 4 }
                     try await ProviderServer.running(port: port, { _ in .json("no gateway", status: 503) }) {
                         balancer in
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    /// Whether the machine has the address ::1. GatewayAddressTests check what is made of an IPv6 address.
+    /// Whether the machine has the address ::1. GatewayAddressTests check how an IPv6 address is parsed.
     private static let hasIPv6 =
         (try? String(contentsOfFile: "/proc/net/if_inet6", encoding: .utf8))?
         .contains("00000000000000000000000000000001") == true

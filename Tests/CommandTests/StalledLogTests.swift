@@ -101,7 +101,7 @@ import Testing
             ["ENROUTE_LOG_LEVEL": "trace", "ENROUTE_DRAIN_SECONDS": "1"], arguments: redirection
         ) { served in
             let descriptor = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(served.process)/fd/2")
-            // Not a socket that was opened later: log lines would be sent to its peer.
+            // Not a socket that was opened later: otherwise log lines would be sent to its peer.
             #expect(["/dev/null", "/dev/full"].contains(descriptor), "\(descriptor)")
             try await Self.invalidConnections(10, to: served.port)
             try await Self.works(served)

@@ -60,7 +60,7 @@ import Tracking
             if case .sendEarly(let estimate) = Self.next(&arrival, seconds) { sent[seconds] = estimate.arrivesAt }
         }
         #expect(Set(sent.keys) == [700], "\(sent)")
-        // A position ends it.
+        // A position ends this estimate.
         arrival.observe(Self.fix(1, at: 1000), now: Self.ns(1000))
         let first = Self.calculate(&arrival, 1000)
         #expect(first?.state == .ok && first?.arrivesAt != sent[700])

@@ -6,7 +6,7 @@ import Tracking
 @testable import ETA
 @testable import Routing
 
-/// The way ahead of one rider between two calculations.
+/// The route ahead of one rider between two calculations.
 @Suite struct HeldRouteTests {
     private static let way = ProviderFixtures.way.map { Coordinate(latitude: $0.0, longitude: $0.1)! }
     private static let door = way[4]

@@ -6,7 +6,7 @@ import Tracking
 @testable import ETA
 @testable import Routing
 
-/// When a rider with a known route takes another one, what the next estimate is, and when a provider is queried again.
+/// When a rider with a known route deviates from it, the next estimate, and when a provider is queried again.
 @Suite struct RouteDeviationTests {
     private static let epoch: Int64 = 1_795_000_000_000
     private static let bounds = ArrivalSettings().bounds()
@@ -17,7 +17,7 @@ import Tracking
     }
 
     private static let door = place(0)
-    /// From 1 km south of the destination over a bridge 4 km east of it: 9 km.
+    /// A line from 1 km south of the destination, over a bridge 4 km east of it: 9 km long.
     private static let bridge = [place(-1000), place(-1000, 4000), place(0, 4000), door]
 
     /// The place on a line after some metres.
@@ -43,7 +43,7 @@ import Tracking
         var second = 0
         /// The lease of Redis, in seconds.
         var leasedUntil = 0
-        /// What a provider answers; `nil` if it fails.
+        /// The answer of a provider; `nil` if it fails.
         var answer: (Coordinate) -> SourcedRoute? = { _ in nil }
         /// When a provider was queried, why calculations started, and what was published.
         var asked: [Int] = []
@@ -83,7 +83,7 @@ import Tracking
         }
     }
 
-    /// A provider that knows the way from any place of a line, at 10 m/s.
+    /// A provider that knows the route from any place of a line, at 10 m/s.
     private static func osrm(_ line: [Coordinate], from start: Coordinate) -> SourcedRoute? {
         guard let whole = RouteLine(line) else { return nil }
         let rest = whole.places(from: whole.nearest(to: start))
@@ -118,7 +118,7 @@ import Tracking
         trip.answer = { _ in Self.osrm(line, from: line[0]) }
         trip.pass(55) { Self.along(line, Double($0) * 10) }
         #expect(Set(trip.reasons.keys) == [0], "\(trip.reasons)")
-        // 540 m of 1,100 m are behind the rider, and so are they in what a new follower receives.
+        // 540 m of 1,100 m are behind the rider, also in the route that a new follower receives.
         let meters = trip.arrival.shown?.route?.meters ?? 0
         #expect(abs(meters - 560) < 3, "\(meters)")
     }
@@ -174,7 +174,7 @@ import Tracking
         let last = trip.published.keys.filter { $0 > 60 }.sorted()
         #expect(last == [120, 180, 240], "\(trip.published.keys.sorted())")
         #expect(last.allSatisfy { trip.published[$0]?.seconds == 0 })
-        // One that drives on has another time soon.
+        // A rider that drives on soon has another arrival time.
         trip.pass(30) { Self.place(-Double($0 - 300) * 10) }
         #expect(trip.published.contains { $0.key > 300 && $0.value.seconds ?? 0 > 30 })
     }

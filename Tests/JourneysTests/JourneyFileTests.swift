@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    /// Two points of a track with elements inside each, which has a time already.
+    /// Two track points, each with further elements inside; the points already have a time.
     private static func gpx(_ inside: String, prefix: String = "") -> String {
         let points = (0..<2).map { second in
             "<\(prefix)trkpt lat=\"1.\(second)\" lon=\"2\"><\(prefix)time>2026-01-01T00:00:0\(second)Z</\(prefix)time>"

@@ -9,7 +9,7 @@ import Testing
         "$\(body)*" + String(format: "%02X", Int(body.utf8.reduce(UInt8(0), ^)))
     }
 
-    /// A position in Rome that moves north, at a second after noon.
+    /// A position in Rome that moves north, at this many seconds after noon.
     private static func place(_ second: Int) -> String { "4154.\(100 + second),N,01230.000,E" }
     private static func time(_ second: Int) -> String { "1200" + (second < 10 ? "0" : "") + "\(second).00" }
     private static func rmc(_ talker: String, _ second: Int) -> String {

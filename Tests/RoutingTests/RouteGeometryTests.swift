@@ -4,7 +4,7 @@ import Testing
 
 @testable import Routing
 
-/// The way in the answers of providers: bounded, simplified, and dropped if it is malformed.
+/// The line in the answers of providers: bounded, simplified, and dropped if it is malformed.
 @Suite struct RouteGeometryTests {
     private static func osrm(geometry: String) throws -> RouteAnswer {
         let text = #"{"code":"Ok","routes":[{"duration":60,"distance":900\#(geometry)}]}"#
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test func `a line of thousands of places keeps at most 200, and differs by at most a few meters`() throws {
-        // A street that winds, with a place every 10 m.
+        // A winding street with a place every 10 m.
         let way = (0..<4000).map { step in
             Coordinate(
                 latitude: 48 + Double(step) * 0.00009, longitude: 16 + Double(step / 40 % 2) * 0.002)!

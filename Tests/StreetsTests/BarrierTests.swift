@@ -80,7 +80,7 @@ import Testing
             writer.isDense = isDense
             let network = try self.compile(writer)
             for vehicle in Set([Vehicle.car, .bicycle, .foot] + stopped) {
-                // Farther from the barrier than a place may be from the street where a route ends.
+                // Farther from the barrier than the longest distance between a place and the street on which its route ends.
                 let meters = try self.meters(network, try Self.at(0, 50), try Self.at(0, 150), vehicle)
                 #expect(abs(meters - (stopped.contains(vehicle) ? 600 : 100)) < 5, "\(tags) \(vehicle)")
             }
@@ -136,7 +136,7 @@ import Testing
         #expect(try nodes(Self.block(["barrier": "gate", "access": "no"])) == plain + 2)
     }
 
-    /// Each way as ways that end 1 m before a barrier, at nodes of their own.
+    /// Returns each way as ways that end 1 m before a barrier, at separate nodes.
     private static func separated(_ writer: PBFWriter) -> PBFWriter {
         var result = writer
         let barriers = Dictionary(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Streets
 
-/// OpenStreetMap extracts: what is read from them, and what is wrong with them.
+/// OpenStreetMap extracts: what is read from them, and how malformed ones are reported.
 @Suite struct ExtractTests {
     private let folder: TemporaryPlace
 
@@ -22,7 +22,7 @@ import Testing
         var writer = PBFWriter.crossing
         (writer.packing, writer.isDense) = (packing, isDense)
         let network = try #require(try self.compile(writer.bytes))
-        // Four arms: the building is no street, and node 11 is only a bend.
+        // Four arms: the building is not a street, and node 11 is only a bend.
         #expect(network.nodeCount == 5 && network.graph.edges.count == 4 && network.graph.shapes.count == 1)
         #expect(network.attribution.contains("OpenStreetMap"))
         let names = Set(network.graph.edges.indices.compactMap { network.graph.name(of: $0) })
@@ -31,7 +31,7 @@ import Testing
             network.route(through: [try place(48.200, 16.300), try place(48.204, 16.300)], by: .car))
         #expect(abs(route.meters - 536) < 10)
         #expect(route.line.count == 4)
-        // 15 s at the lights in the middle are part of some 50 s.
+        // 15 s at the lights in the middle are included in about 50 s.
         #expect(route.seconds > 40 && route.seconds < 90)
         // The lights are at the ends of all four arms.
         let lights = StreetRule.lights(atStart: true) | StreetRule.lights(atStart: false)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Streets
 
-/// Lines of GeoJSON files that repeat each other, and nodes of extracts at one place.
+/// Lines of GeoJSON files that repeat each other, and nodes of extracts that are at the same place.
 @Suite struct OverlapTests {
     private let folder: TemporaryPlace
 
@@ -71,7 +71,7 @@ import Testing
 
     @Test func `a street without a length does not affect turns, snapping and the map`() throws {
         var writer = PBFWriter.crossing
-        // Node 14 is at the place of the crossing 12. Both are junctions, and one turn there is forbidden.
+        // Node 14 is at the same place as the crossing 12. Both are junctions, and one turn there is forbidden.
         writer.nodes.append(.init(id: 14, latitude: 48.202, longitude: 16.302))
         writer.ways = [
             .init(id: 1, tags: [("highway", "primary"), ("name", "A")], nodes: [10, 11, 12]),

@@ -126,7 +126,7 @@ import Testing
     @Test func `a street for local traffic is used only to reach places in it`() throws {
         let network = try self.square(["highway": "residential", "motor_vehicle": "destination"])
         let (west, east) = (try place(48.002, 16.0), try place(48.002, 16.005))
-        // Around the north it is a little longer, and through the local street a car would be slower.
+        // The way around the north is a little longer, but a car would be slower through the local street.
         let around = try #require(network.route(through: [west, east], by: .car))
         let through = try #require(network.route(through: [west, east], by: .foot))
         #expect(around.meters > through.meters)
@@ -195,7 +195,7 @@ import Testing
                 let all = network.distances(from: from, to: positions, within: 10_000, for: vehicle)
                 let short = network.distances(from: from, to: positions, within: 400, for: vehicle)
                 for (index, length) in all.enumerated() {
-                    // One search for all is one search for each.
+                    // One search for all places gives the same results as one search for each.
                     let alone = network.distances(from: from, to: [positions[index]], within: 10_000, for: vehicle)[0]
                     #expect(alone == length)
                     #expect(short[index] == length.flatMap { $0 <= 400 ? $0 : nil })

@@ -36,7 +36,7 @@ import Testing
         try self.link("linked", to: self.folder.path)
         let before = try Data(contentsOf: URL(fileURLWithPath: self.input))
         #expect {
-            // The absent file would be the error, if the output were not checked first.
+            // If the output were not checked first, the error would be about the missing file.
             _ = try StreetCompiler.compile(
                 inputs: [self.folder.file("absent"), self.input], output: self.folder.file(name))
         } throws: {

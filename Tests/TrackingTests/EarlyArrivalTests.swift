@@ -22,7 +22,7 @@ import Testing
         TravelEstimator(vehicle: vehicle).seconds(from: Point(Self.shop), to: Point(Self.home))
     }
 
-    /// Seconds from the start of the status to the arrival, as estimated at a second of it.
+    /// Seconds from the start of the status to the arrival, as estimated at a given second of the status.
     private static func seconds(_ early: EarlyArrival, at second: Int64 = 0) throws -> Double {
         let estimate = try #require(early.estimate(wall: Self.epoch + second * 1000))
         return Double(try #require(estimate.arrivesAt) - Self.epoch) / 1000
@@ -53,7 +53,7 @@ import Testing
             #expect(moved.estimate(wall: at)?.arrivesAt == promise, "\(minutes)")
             #expect(read.estimate(wall: at) == moved.estimate(wall: at))
         }
-        // Accepted for the evening: nothing followed from the acceptance, so the start of the preparation counts.
+        // Accepted for the evening: the acceptance says nothing, so the start of the preparation counts.
         let evening = Self.epoch + 300 * minute
         #expect(accepted.estimate(wall: evening) == nil)
         var moved = accepted

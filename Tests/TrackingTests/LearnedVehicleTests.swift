@@ -4,12 +4,12 @@ import Testing
 
 @testable import Tracking
 
-/// Which vehicle is learned from trips with another one in between, with jams and with rests.
+/// Which vehicle is learned from trips with a change of vehicle, with jams and with rests.
 @Suite struct LearnedVehicleTests {
     typealias Part = (seconds: Int, speed: Double)
 
-    /// A phone, how long its errors last (0 for errors that are independent, 1 for one that never changes), whether it
-    /// measures its speed, and within how many seconds walking is noticed.
+    /// A phone: how long its errors last (0 for independent errors, 1 for one that never changes), whether it measures its
+    /// speed, and within how many seconds walking is recognized.
     struct Phone {
         var accuracy: Double
         var lasting: Double
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    /// Moscow: 24 minutes in a jam, four of them as fast as a walker.
+    /// Moscow: 24 minutes in a jam, four of them at walking speed.
     @Test(.enabled(if: Recordings.areThere, "../shared/data is not there"))
     func `a recorded car stays a car in its jams, whatever the interval of its reports`() throws {
         for name in Recordings.cars + ["moscow-jumps"] {
@@ -141,7 +141,7 @@ import Testing
                         learned.observe(reading)
                         return learned.walking
                     }
-                    // Far from what proves a walker.
+                    // Far from the number that proves a walker.
                     #expect(walking.max() ?? 0 <= LearnedVehicle.provenWalking * 2 / 3, "\(name)")
                 }
             }

@@ -42,9 +42,9 @@ import Testing
             validator.counts.refused(reason) == 1 && validator.counts.refused == 1 && validator.counts.accepted == 1)
     }
 
-    /// Validates readings of a rider that drives north, a second apart.
+    /// Validates readings of a rider that drives north, one second apart.
     ///
-    /// - Parameter east: how many m off each reading is; `nil` for a second without one.
+    /// - Parameter east: by how many m each reading is off to the east; `nil` for a second without a reading.
     /// - Returns: whether each reading was accepted.
     private static func drive(
         _ seconds: Range<Int>, speed: Double = 20, east: (Int) -> Double? = { _ in 0 },
@@ -70,10 +70,10 @@ import Testing
     @Test func `a driver who is back on its course after a false place is shown within seconds`() {
         var validator = LocationValidator()
         var accepted = Self.drive(0..<74, east: { $0 >= 60 ? 115 : 0 }, &validator)
-        // After these the marker is at the false place.
+        // Afterwards the marker is at the false place.
         #expect(accepted.prefix(60).allSatisfy(\.self) && accepted.suffix(8).allSatisfy(\.self), "\(accepted)")
         accepted = Self.drive(74..<100, &validator)
-        // No leap of over 60 m/s: the first readings are held.
+        // A jump of more than 60 m/s is impossible: the first readings are held.
         #expect(accepted.prefix(2) == [false, false] && accepted.suffix(23).allSatisfy(\.self), "\(accepted)")
     }
 
@@ -121,7 +121,8 @@ import Testing
         return (validator, 30_000)
     }
 
-    /// For how many seconds readings that agree are held, when they jumped so far in one second; `nil` for over a minute.
+    /// Returns for how many seconds agreeing readings are held after they jumped this far in one second; `nil` for more than a
+    /// minute.
     private static func heldSeconds(_ meters: Double, every seconds: Int64 = 1) -> Int64? {
         var (validator, last) = Self.riding()
         for second in stride(from: seconds, through: 60, by: Int(seconds)) {
@@ -196,7 +197,7 @@ import Testing
         #expect(lost <= 2)
     }
 
-    /// A car at 30 m/s whose logger stalls for 18 s and then catches up, as a recorded one does every minute.
+    /// A car at 30 m/s whose logger stalls for 18 s and then catches up, like a recorded one that does so every minute.
     @Test func `after a stall, readings on the rider's course are accepted and other places are not`() {
         func verdicts(east: Double) -> [FixVerdict] {
             var validator = LocationValidator()

@@ -5,7 +5,7 @@ import Testing
 @testable import Tracking
 
 @Suite struct PositionFilterTests {
-    /// Runs a ride with noise through validator and filter.
+    /// Runs a noisy ride through the validator and the filter.
     private static func filtered(_ ride: NoisyRide, _ vehicle: Vehicle? = nil) -> NoisyRide.Shown {
         ride.shown(by: vehicle, isFiltered: true)
     }

@@ -70,7 +70,7 @@ import Testing
         }
         #expect(observe(3) == 2)
         #expect(observe(30) == 1)
-        // Traffic: alternately slow and fast.
+        // Traffic: slow and fast in turn.
         for _ in 0..<10 {
             for _ in 0..<4 { #expect(observe(3) == nil) }
             #expect(observe(30) == nil)
@@ -80,7 +80,7 @@ import Testing
         #expect(rate.interval == 2)
     }
 
-    /// A phone that reads once a second and sends at the requested interval.
+    /// A phone that takes a reading each second and sends at the requested interval.
     private static func travel(_ trip: [Reading], followed: Bool) -> (saved: Double, greatestError: Double) {
         var (rate, validator, sent, greatest) = (ReportRate(), LocationValidator(), 0, 0.0)
         let destination = trip[trip.count - 1].point

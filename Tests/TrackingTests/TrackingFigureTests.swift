@@ -35,7 +35,8 @@ import Testing
         return 100 * Double(readings.count - shown) / Double(readings.count)
     }
 
-    /// The furthest that followers see a rider from where it is, in m, when readings are at a false place for 14 s.
+    /// The greatest distance in m between the shown and the true position of a rider, when readings are at a false place for
+    /// 14 s.
     ///
     /// - Parameter start: s from the start of the trip.
     private static func furthest(
@@ -153,7 +154,7 @@ import Testing
         #expect(late == 0 && after > 60)
     }
 
-    /// For `benchmarks/tracking.mjs`, which moves the page's marker by them.
+    /// Writes the input for `benchmarks/tracking.mjs`, which moves the page's marker by it.
     @Test func `rides as the gateway shows them have many positions, and are written to a file for the benchmark`()
         throws
     {
