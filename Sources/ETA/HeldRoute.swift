@@ -10,10 +10,10 @@ struct HeldRoute: Hashable {
     /// The number of stops that the route passes first; `nil` for none.
     let stopsBefore: Int64?
     private let line: RouteLine
-    /// Where the rider is, in metres from the start of the line.
+    /// Where the rider is, in meters from the start of the line.
     private var along = 0.0
 
-    /// Metres. A point of the query that is closer to the line is not added to it.
+    /// Meters. A point of the query that is closer to the line is not added to it.
     private static let nearEnd = 5.0
 
     private init?(_ route: RemainingRoute?, _ stopsBefore: Int64?) {
@@ -51,7 +51,7 @@ struct HeldRoute: Hashable {
 
     /// Records where the rider is.
     ///
-    /// - Returns: the metres ahead of the rider; `nil` if the rider has left the route.
+    /// - Returns: the meters ahead of the rider; `nil` if the rider has left the route.
     mutating func follow(_ place: Coordinate) -> Double? {
         let spot = self.line.nearest(to: place, near: self.along)
         guard spot.away <= RemainingRoute.leftMeters else { return nil }

@@ -80,7 +80,7 @@ export class Route {
 
   get places() { return this.#places; }
 
-  /** A part as metres north and east. */
+  /** A part as meters north and east. */
   #part = (at) => {
     const [a, b] = [this.#places[at], this.#places[at + 1]];
     const scale = Math.cos((a.lat + b.lat) / 2 * RADIANS) * METRES_PER_DEGREE;

@@ -7,7 +7,7 @@
 internal import Foundation
 
 enum NMEA {
-    /// Metres of accuracy for a dilution of precision of 1: the usual error of a measured range.
+    /// Meters of accuracy for a dilution of precision of 1: the usual error of a measured range.
     private static let metersOfDilution = 5.0
     private static let dayMilliseconds: Int64 = 86_400_000
 

@@ -10,7 +10,7 @@ struct NMEASentence {
     let hasChecksum: Bool
     let line: Int
 
-    /// Metres per second in a knot.
+    /// Meters per second in a knot.
     static let knot = 1852.0 / 3600
 
     /// Verifies the checksum if there is one (XOR of the bytes between `$` and `*`, NMEA 0183 section 5.2).

@@ -10,7 +10,7 @@ package enum Streets {
 
     private struct Collection: Codable {
         var type: String
-        /// The attribution that the data's licence requires to be shown.
+        /// The attribution that the data's license requires to be shown.
         var attribution: String?
         var features: [Feature]
     }
@@ -98,7 +98,7 @@ package enum Streets {
                 && self.lines.joined().allSatisfy { $0.count == 2 && abs($0[0]) <= 180 && abs($0[1]) <= 90 }
         }
 
-        /// Five decimals are a metre, which is less than a pixel.
+        /// Five decimals are a meter, which is less than a pixel.
         private static func rounded(_ degrees: Double) -> Double { (degrees * 100_000).rounded() / 100_000 }
     }
 

@@ -114,7 +114,7 @@ package struct ResyncScheduler<Job: Hashable & Sendable>: Sendable {
     /// Requests a repair, because messages may be missing.
     ///
     /// - Parameter spread: starts after a random delay of at most this, ns; 0 for immediately.
-    /// - Returns: whether its followers must be marked unsynchronised; `false` when the job is not followed.
+    /// - Returns: whether its followers must be marked unsynchronized; `false` when the job is not followed.
     package mutating func repair(_ job: Job, within spread: UInt64 = 0, now: UInt64) -> Bool {
         guard let entry = self.entries[job] else { return false }
         if case .reading(let purpose, _, let number) = entry.phase {
@@ -137,7 +137,7 @@ package struct ResyncScheduler<Job: Hashable & Sendable>: Sendable {
     // MARK: Reads
 
     /// Returns the reads to start now.
-    // Specialised for numbers, which gateways and the simulator use: the unspecialised version took 29 % of a simulation.
+    // Specialized for numbers, which gateways and the simulator use: the unspecialized version took 29 % of a simulation.
     @specialized(where Job == Int)
     package mutating func due(now: UInt64) -> [Read] {
         self.wake(now: now)

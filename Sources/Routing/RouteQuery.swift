@@ -92,7 +92,7 @@ package struct RouteAnswer: Hashable, Sendable {
         self.line = line
     }
 
-    /// Metres. A provider moves the points of a query to streets. A line that begins or ends farther from them leads from
+    /// Meters. A provider moves the points of a query to streets. A line that begins or ends farther from them leads from
     /// or to somewhere else.
     package static let farthestEnd = 500.0
     /// A route may be shorter than the straight line by at most these meters plus this share of the straight line, and by no

@@ -17,7 +17,7 @@ struct DistanceSearch {
         var index: Int
     }
 
-    /// - Returns: one length in metres for each position of `to`.
+    /// - Returns: one length in meters for each position of `to`.
     func find(from: StreetPosition, to: [StreetPosition], within meters: Double, _ space: SearchSpace) -> [Double?] {
         var lengths = [Double?](repeating: nil, count: to.count)
         guard let start = self.place(from) else { return lengths }

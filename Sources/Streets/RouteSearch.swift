@@ -3,7 +3,7 @@
 /// A place on an edge where a search starts or ends.
 struct SearchPlace: Hashable {
     var edge: Int
-    /// Metres along the edge's line from its start, between 0 and its length.
+    /// Meters along the edge's line from its start, between 0 and its length.
     var metersAlong: Double
     /// Extra seconds, because the place is not on the nearest street.
     var extraSeconds: Double

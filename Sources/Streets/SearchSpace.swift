@@ -1,4 +1,4 @@
-// The memory of one search: a label for each node and a heap. Labels of an earlier search are recognised by their stamp,
+// The memory of one search: a label for each node and a heap. Labels of an earlier search are recognized by their stamp,
 // so that a search costs what it visits, not the size of the city.
 
 #if canImport(Glibc)

@@ -36,7 +36,7 @@ extension StreetNetwork {
             let line = self.graph.line(of: Int(half >> 1))
             for index in 0..<line.count {
                 let point = half & 1 == 0 ? line[index] : line[line.count - 1 - index]
-                // Five decimals are a metre, which is less than a pixel.
+                // Five decimals are a meter, which is less than a pixel.
                 let rounded = (Self.rounded(point.longitude), Self.rounded(point.latitude))
                 if let last, last == rounded { continue }
                 if last != nil { bytes.append(UInt8(ascii: ",")) }

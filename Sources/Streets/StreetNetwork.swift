@@ -18,7 +18,7 @@ package final class StreetNetwork: Sendable {
     /// one.
     static let snapCandidates = 4
     static let snapTolerance = 25.0
-    /// The additional seconds per metre for a street that is not the nearest.
+    /// The additional seconds per meter for a street that is not the nearest.
     static let snapSecondsPerMeter = 1.0
     /// The maximum number of searches whose memory is kept for the next one: 16 bytes per node.
     private static let maxSpaces = 4
@@ -42,7 +42,7 @@ package final class StreetNetwork: Sendable {
     /// The number of directed edges and of nodes, including the copies for turn restrictions.
     package var edgeCount: Int { self.graph.halves.count }
     package var nodeCount: Int { self.graph.nodes.count }
-    /// The attribution that the data's licence requires to be shown.
+    /// The attribution that the data's license requires to be shown.
     package var attribution: String { self.graph.attribution }
 
     /// The fastest route through places.

@@ -13,7 +13,7 @@ struct StreetPoint: Hashable, Sendable {
     var longitude: Int32
 
     static let perDegree = 1e7
-    /// Metres per unit of latitude (mean earth radius of WGS 84).
+    /// Meters per unit of latitude (mean earth radius of WGS 84).
     static let metersPerUnit = 6_371_008.8 * Double.pi / 180 / Self.perDegree
 
     /// - Returns: `nil` outside of the ranges.
@@ -76,7 +76,7 @@ struct LocalPlane {
             StreetPoint.metersPerUnit * cos(Double(origin.latitude) / StreetPoint.perDegree * .pi / 180)
     }
 
-    /// Degrees of latitude and of longitude that correspond to a distance in metres.
+    /// Degrees of latitude and of longitude that correspond to a distance in meters.
     func degrees(_ meters: Double) -> (latitude: Double, longitude: Double) {
         let perDegree = StreetPoint.perDegree
         return (
@@ -84,7 +84,7 @@ struct LocalPlane {
         )
     }
 
-    /// Metres east and north of the origin.
+    /// Meters east and north of the origin.
     func place(_ point: StreetPoint) -> (x: Double, y: Double) {
         (
             (Double(point.longitude) - Double(self.origin.longitude)) * self.metersPerLongitude,

@@ -18,7 +18,7 @@ package struct StreetRoute: Sendable, Hashable {
 package struct StreetPosition: Sendable, Hashable {
     /// The number of the edge in this file.
     package let edge: UInt32
-    /// Metres along the edge's line from its start.
+    /// Meters along the edge's line from its start.
     package let metersAlong: Double
 
     package init(edge: UInt32, metersAlong: Double) { (self.edge, self.metersAlong) = (edge, metersAlong) }
@@ -28,7 +28,7 @@ package struct StreetPosition: Sendable, Hashable {
 package struct NearSegment: Sendable, Hashable {
     package let position: StreetPosition
     package let place: Coordinate
-    /// Metres from the other place.
+    /// Meters from the other place.
     package let meters: Double
 
     package init(position: StreetPosition, place: Coordinate, meters: Double) {

@@ -97,7 +97,7 @@ extension TravelKind {
 /// The seconds that a vehicle needs for edges, as a search uses them.
 struct TravelCosts: Sendable {
     let kind: TravelKind
-    /// Seconds per centimetre by the bits of `StreetRule.speedMask`.
+    /// Seconds per centimeter by the bits of `StreetRule.speedMask`.
     let secondsPerCentimeter: [Float]
     let crossingSeconds: Float
     let lightsSeconds: Float

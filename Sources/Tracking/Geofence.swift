@@ -13,7 +13,7 @@ package enum Proximity: String, Hashable, Sendable, CaseIterable {
 /// The geofence of one destination.
 package struct Geofence: Hashable, Sendable {
     package struct Bounds: Hashable, Sendable {
-        /// Metres to the destination. A rider is near from the first distance until beyond the second.
+        /// Meters to the destination. A rider is near from the first distance until beyond the second.
         package var nearMeters = 500.0
         package var awayMeters = 700.0
         package var doorMeters = 60.0

@@ -44,7 +44,7 @@ package struct LearnedVehicle: Hashable, Sendable {
     /// The parts of the present measurement.
     private var parts: UInt8 = 1
     private var from: Reading?
-    /// The number of measurements by speed, half a metre per second each; the last one also counts all faster ones.
+    /// The number of measurements by speed, half a meter per second each; the last one also counts all faster ones.
     private var counts = SIMD16<UInt8>()
 
     package init() {}

@@ -7,7 +7,7 @@
     private import Darwin
 #endif
 
-/// Metres east and north of a place.
+/// Meters east and north of a place.
 struct LocalPlane: Hashable, Sendable {
     private let center: Point
     private let metersOfDegreeEast: Double

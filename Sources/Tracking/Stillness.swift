@@ -20,7 +20,7 @@ struct Stillness: Hashable, Sendable {
     static let leaving = (share: 0.8, less: 1.5, meters: 2.0, suspicious: 4.0, factorIfResting: 1.5)
 
     private(set) var isStill = false
-    /// Both averages begin with the first reading, which is the centre of the plane.
+    /// Both averages begin with the first reading, which is the center of the plane.
     private var quick = SIMD2<Double>()
     private var slow = SIMD2<Double>()
     /// Seconds that were observed, up to `long`: the averages are over fewer readings at first.

@@ -6,7 +6,7 @@ package import EnrouteWire
 
 /// The usual progress of a vehicle, and how much arrivals scatter around the estimate.
 package struct TravelAssumptions: Hashable, Sendable {
-    /// Usual progress over two kilometres in m/s.
+    /// Usual progress over two kilometers in m/s.
     package let speed: Double
     /// Usual progress is proportional to this power of the distance.
     let distanceExponent: Double
@@ -18,7 +18,7 @@ package struct TravelAssumptions: Hashable, Sendable {
     let lastSeconds: Double
     /// The range of the arrival, as multiples of the estimate: 10 % of the trips are shorter, and 10 % longer.
     package let range: ClosedRange<Double>
-    /// Usual metres of straight line per second of a route in a street network.
+    /// Usual meters of straight line per second of a route in a street network.
     let streetSpeed: Double
     /// Seconds by which the range is extended at both ends: close to the destination, a red light matters more than a share of
     /// the remaining time.

@@ -6,7 +6,7 @@ extension LocationValidator {
         package var vehicle: VehicleBounds?
         /// Nobody travels faster, in m/s: 360 km/h.
         package var fastestMetersPerSecond = 100.0
-        /// Maximum accuracy radius, in m. A larger one cannot distinguish neighbouring streets.
+        /// Maximum accuracy radius, in m. A larger one cannot distinguish neighboring streets.
         package var widestAccuracyMeters = 200.0
         /// How much a phone's clock may be ahead, in ms. The script that publishes locations uses the same value.
         package var furthestAheadMilliseconds: Int64 = 30_000

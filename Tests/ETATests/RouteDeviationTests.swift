@@ -11,7 +11,7 @@ import Tracking
     private static let epoch: Int64 = 1_795_000_000_000
     private static let bounds = ArrivalSettings().bounds()
 
-    /// A place these metres north and east of the destination.
+    /// A place these meters north and east of the destination.
     private static func place(_ north: Double, _ east: Double = 0) -> Coordinate {
         Coordinate(latitude: 41.91 + north / 111_195.08, longitude: 12.5 + east / 82_751)!
     }
@@ -20,7 +20,7 @@ import Tracking
     /// A line from 1 km south of the destination, over a bridge 4 km east of it: 9 km long.
     private static let bridge = [place(-1000), place(-1000, 4000), place(0, 4000), door]
 
-    /// The place on a line after some metres.
+    /// The place on a line after some meters.
     private static func along(_ line: [Coordinate], _ meters: Double) -> Coordinate {
         var rest = meters
         for (from, to) in zip(line, line.dropFirst()) {

@@ -7,7 +7,7 @@ import Testing
 @Suite struct RouteLineTests {
     private static let rome = Coordinate(latitude: 41.9, longitude: 12.5)!
 
-    /// A place these metres north and east of Rome.
+    /// A place these meters north and east of Rome.
     private static func place(_ north: Double, _ east: Double = 0) -> Coordinate {
         Coordinate(latitude: 41.9 + north / 111_195.08, longitude: 12.5 + east / 82_764)!
     }

@@ -15,7 +15,7 @@ import Testing
         return try StreetNetwork(path: self.folder.file("\(name).streets"))
     }
 
-    /// A place in metres north and east of the south-western corner.
+    /// A place in meters north and east of the south-western corner.
     private static func degrees(_ north: Double, _ east: Double) -> (latitude: Double, longitude: Double) {
         (48.2 + north / 111_195, 16.3 + east / 74_100)
     }

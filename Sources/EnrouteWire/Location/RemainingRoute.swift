@@ -5,7 +5,7 @@
 public struct RemainingRoute: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     /// From the rider's position to the destination, as Google's encoded polyline with 5 decimals.
     public let polyline: String
-    /// The length of the line in metres.
+    /// The length of the line in meters.
     public let meters: Int64
     /// Seconds to travel along the line, without time at stops.
     public let seconds: Int64

@@ -10,7 +10,7 @@
 /// A line of at least two places. Its description is redacted, as for Coordinate.
 package struct RouteLine: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     package let places: [Coordinate]
-    /// Metres from the start to each place.
+    /// Meters from the start to each place.
     private let metersTo: [Double]
 
     /// - Returns: `nil` for fewer than two places.
@@ -28,14 +28,14 @@ package struct RouteLine: Hashable, Sendable, CustomStringConvertible, CustomRef
     package var description: String { "<a line>" }
     package var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// The length in metres.
+    /// The length in meters.
     package var meters: Double { self.metersTo.last ?? 0 }
 
     /// A point of the line.
     package struct Spot: Hashable, Sendable {
-        /// Metres from the start of the line.
+        /// Meters from the start of the line.
         package let along: Double
-        /// Metres from the place to this point.
+        /// Meters from the place to this point.
         package let away: Double
         package let place: Coordinate
         /// Index of the last place of the line that is not after the point.
@@ -96,7 +96,7 @@ package struct RouteLine: Hashable, Sendable, CustomStringConvertible, CustomRef
     /// The places from the start to a point, ending with the point.
     package func places(to spot: Spot) -> [Coordinate] { self.places[...spot.index] + [spot.place] }
 
-    /// Metres north and east from one place to another.
+    /// Meters north and east from one place to another.
     private struct Step {
         let north: Double
         let east: Double

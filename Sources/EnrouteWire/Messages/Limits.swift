@@ -65,10 +65,10 @@ public struct Limits: Hashable, Sendable {
     /// limit.
     public var connectionsPerAddress = 200
 
-    /// Kilometres from the pickup to the destination. More are answered with `unprocessable`, because lat and lon are
+    /// Kilometers from the pickup to the destination. More are answered with `unprocessable`, because lat and lon are
     /// usually swapped then. 0: no limit.
     public var pickupKilometers = 500
-    /// Kilometres from the known places of a zone to a job's pickup or destination. More are answered with
+    /// Kilometers from the known places of a zone to a job's pickup or destination. More are answered with
     /// `unprocessable`. A zone that is larger accepts more. 0: no limit.
     public var zoneKilometers = 200
 

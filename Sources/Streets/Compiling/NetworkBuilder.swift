@@ -147,7 +147,7 @@ extension BuiltNetwork {
     }
 }
 
-/// The Z-order of places: neighbours have similar numbers.
+/// The Z-order of places: neighbors have similar numbers.
 enum PlaceOrder {
     static func of(_ point: StreetPoint) -> UInt64 {
         self.spread(UInt32(bitPattern: point.latitude) ^ 0x8000_0000)

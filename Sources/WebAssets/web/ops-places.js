@@ -3,7 +3,7 @@
 
 import {isFree, lateness, needOf} from './ops-attention.js';
 
-/** The states of markers, the most urgent first. A state is a shape and a colour. */
+/** The states of markers, the most urgent first. A state is a shape and a color. */
 export const riderStates = ['late', 'silent', 'live', 'available', 'busy', 'unreachable'];
 export const jobStates = ['problem', 'late', 'risk', 'open'];
 

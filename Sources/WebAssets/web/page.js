@@ -297,7 +297,7 @@ export function onThemeChange(listener) {
   }
 }
 
-/** A colour of the style sheet in the current theme: `colour('--accent')`. */
+/** A color of the style sheet in the current theme: `colour('--accent')`. */
 export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 /** Registers worker.js, which caches the page and the last state, but never positions, for offline use. */

@@ -193,7 +193,7 @@ export class Movement {
     const {speed, course} = this.#fix;
     const aside = distance(shown, from);
     const own = course === null || speed <= RESTS ? 0 : Math.min(speed, this.#top);
-    // On the route the direction of the rest hardly matters, because it is a few metres.
+    // On the route the direction of the rest hardly matters, because it is a few meters.
     const angle = aside > 0 && this.#along === null ? turn(course ?? 0, bearing(shown, from)) * RADIANS : Math.PI / 2;
     let ms = GLIDE;
     const isHasty = () => {

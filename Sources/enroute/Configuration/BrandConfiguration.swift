@@ -1,4 +1,4 @@
-// The operator's brand on the pages: name, logo, colours and support link.
+// The operator's brand on the pages: name, logo, colors and support link.
 
 import Foundation
 import REST
@@ -37,7 +37,7 @@ extension ProcessConfiguration {
             let (contrast, least) = (Self.decimal(accent.contrast), Self.decimal(PageAccent.leastContrast))
             throw ConfigurationError(
                 description: "\(name) is \(colour.css), whose contrast is \(contrast); text needs at least \(least). "
-                    + "Choose a \(theme == .light ? "darker" : "lighter") colour.")
+                    + "Choose a \(theme == .light ? "darker" : "lighter") color.")
         }
         return accent
     }

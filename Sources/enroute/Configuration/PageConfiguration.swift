@@ -37,7 +37,7 @@ extension ProcessConfiguration {
             throw ConfigurationError(description: "ENROUTE_TILES_URL: \(error.description)")
         }
         let attribution = try self.required(
-            "ENROUTE_TILES_ATTRIBUTION", "the attribution that the tiles' licence requires on the map.")
+            "ENROUTE_TILES_ATTRIBUTION", "the attribution that the tiles' license requires on the map.")
         return TileSettings(
             source: source, attribution: attribution, authorities: try self.authorities("ENROUTE_TILES_CA_FILE"))
     }
