@@ -100,8 +100,8 @@ package struct TravelEstimator: Hashable, Sendable {
     /// Seconds through points, for this rider, with a route in a street network.
     ///
     /// The network knows the streets, but neither traffic nor the rider. So only the ratio of its time to the usual one counts,
-    /// and only in part. If the route is far longer than the straight line, its time counts fully, because nobody is faster than
-    /// its streets: between three and four times the usual seconds, the estimate rises to the seconds of the route.
+    /// and only in part. If the route is far longer than the straight line, its time counts fully, because nobody is faster
+    /// than its streets: between three and four times the usual seconds, the estimate rises to the seconds of the route.
     ///
     /// - Parameter streetSeconds: the seconds of the route through all points.
     package func seconds(from start: Point, through points: [Point], streetSeconds: Double) -> Double {

@@ -205,9 +205,9 @@ import Testing
         async throws
     {
         _ = try await Self.run(["--tls", "--port", "20443"], ending: .interrupt) { running in
-            # Only one fault at a time: of several simultaneous requests, at least one arrives while the first fault lasts.
+            #expect(try await running.shows { $0["p95Ms"] is Double })
             #expect(try await running.ask(.POST, "set", #"{"speed":400}"#)["speed"] as? Double == 8)
-            // One at a time. Of several requests at once, at least one arrives while the first fault lasts.
+            // Only one fault at a time: of several simultaneous requests, at least one arrives while the first fault lasts.
             let codes = try await withThrowingTaskGroup(of: Int?.self) { group in
                 for _ in 0..<6 { group.addTask { try await running.ask(.POST, "faults/redis")["code"] as? Int } }
                 return try await group.reduce(into: Set()) { $0.insert($1) }
@@ -233,7 +233,7 @@ import Testing
         }
     }
 
-    /// Without a browser the demo itself is the rider's phone.
+    /// Without a browser, the demo itself acts as the rider's phone.
     @Test func `your order is delivered, and once more starts another one`() async throws {
         _ = try await Self.run(["--port", "20643", "--speed", "8"], ending: .interrupt) { running in
             #expect(try await running.shows { ($0["order"] as? [String: Any])?["isUnderway"] as? Bool == true })
@@ -281,7 +281,7 @@ import Testing
 }
 
 extension DemoTests.Running {
-    /// Where a page of the stage is, and its content security policy.
+    /// The URL of a page of the stage, and its content security policy.
     func page(_ name: String) async throws -> (location: String, policy: String) {
         let answer = try await self.client.execute(
             HTTPClientRequest(url: self.stage + "open/\(name)"), timeout: .seconds(30))
@@ -338,7 +338,7 @@ extension DemoTests.Running {
         return jobs
     }
 
-    /// Waits for what a button measures.
+    /// Waits for the measurement of a button.
     func result(of fault: String) async throws -> String {
         var result = ""
         _ = try await self.shows { state in

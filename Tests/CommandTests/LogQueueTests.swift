@@ -59,7 +59,7 @@ import Testing
         let lines = try await pipe.lines(until: "log lines lost")
         let kept = lines.dropLast()
         #expect(kept.map { $0.split(separator: " ")[1] } == kept.indices.map { "\($0)" })
-        // The bound, and what the pipe holds.
+        // The bound of the queue, and the capacity of the pipe.
         #expect(kept.count > 100 && kept.count < 300, "\(kept.count)")
         let report = try #require(lines.last)
         let count = format == .json ? "\"count\":\"\(appended - kept.count)\"" : "count=\(appended - kept.count) "

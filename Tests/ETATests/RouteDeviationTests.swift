@@ -211,12 +211,9 @@ import Tracking
         #expect(trip.asked == [0, 60, 120])
     }
 
-    @Test
-    func
-        `a rider on the other bank of a river is not close, and neither is one whose route leads past the destination`()
-    {
+    @Test func `a rider on the other bank is not close, nor is one whose route leads past the destination`() {
         var bank = Trip()
-        // Another gateway's route, whose line was too long.
+        // Another gateway's estimate, whose line was too long to be published.
         bank.answer = { _ in
             (try? RouteAnswer(seconds: 900, meters: 9000, knowsTraffic: false)).map {
                 SourcedRoute(answer: $0, source: .osrm)

@@ -186,7 +186,7 @@ import Testing
                 }
             }
         }
-        // Otherwise only the checks of the format would have been tried.
+        // Otherwise, only the checks of the format would have been tested.
         #expect(compiled > 0)
     }
 

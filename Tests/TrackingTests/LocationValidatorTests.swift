@@ -226,7 +226,7 @@ import Testing
         course.observe(from: reading(0), to: reading(1))
         #expect(course.leads(to: reading(21)) && !course.leads(to: reading(22)))
         #expect(!course.leads(to: reading(10, accuracy: 60)))
-        // A reading off the course leaves it, and after 20 s another one begins.
+        // A reading off the course does not change it, and after 20 s another course begins.
         var stalled = reading(1)
         for second in 2...25 as ClosedRange<Int64> {
             var next = reading(1)

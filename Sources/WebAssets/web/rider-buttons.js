@@ -68,8 +68,8 @@ export class ConfirmButton {
 }
 
 /**
- * Whether assistive technology causes this press and therefore cannot hold it: VoiceOver's presses have no size, TalkBack's look
- * like those of a mouse without pressure, which only Android can tell from a real mouse.
+ * Whether assistive technology causes this press and therefore cannot hold it: VoiceOver's presses have no size, TalkBack's
+ * look like those of a mouse without pressure, which only Android can tell from a real mouse.
  */
 const isAssisted = ({width, height, pressure, pointerType}) => (width === 0 && height === 0)
   || (pointerType === 'mouse' && pressure === 0 && /Android/.test(navigator.userAgent));

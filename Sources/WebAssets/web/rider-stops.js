@@ -108,5 +108,5 @@ export class StopOrder {
 /** Whether the rider can go there next: nothing is delivered before it is picked up. */
 export const mayBeFirst = ({kind, rank}) => kind !== 'drop' || rank === RANKS.now;
 
-/** The jobs in the order of their stops: for the cards, and for the reports, because customers see how many stops come before them. */
+/** The jobs in the order of their stops: for cards and reports, because customers see the number of stops before theirs. */
 export const jobsInOrder = (stops) => [...new Set(stops.flatMap(({jobs}) => jobs.map(({job}) => job)))];

@@ -307,7 +307,8 @@ import Testing
         }
     }
 
-    @Test func `a phone does not resume what its rider ended on another device, unless the rider starts again`() async throws {
+    @Test func `a phone resumes what its rider ended on another device only when the rider starts again`() async throws
+    {
         try await Stage.open { stage in
             try await self.visit(try await stage.client(role: "service", "orders").rest)
             let phone = try await stage.client(role: "rider", "rider-7")

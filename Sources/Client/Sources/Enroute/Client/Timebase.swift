@@ -63,8 +63,8 @@ extension EnrouteClient {
     ///
     /// - Parameters:
     ///   - configuration: as usual.
+    ///   - speed: how many times faster than real time the client's clocks run.
     ///   - wall: the current time of its wall clock.
-    ///   - wall: what its wall clock shows now.
     @_spi(Conformance) public init(_ configuration: Configuration, speed: Double, wall: Date) {
         self.init(configuration, timebase: Timebase(speed: speed, wall: wall))
     }
