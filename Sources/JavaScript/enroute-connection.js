@@ -202,8 +202,7 @@ export class GatewayConnection {
     const now = this.#options.now();
     const {what, lookIn} = heartbeat({...this.#beat, expectsMessages: this.#expectsMessages()}, now);
     if (what === 'give up') return this.#lose(1006, 'the gateway did not answer a ping');
-    // The local clock was corrected: only a pong says by how much, and messages that keep arriving would postpone the next
-    // ping.
+    // The local clock was corrected: only a pong says by how much, and messages that keep arriving would delay the next ping.
     const skew = this.#options.wall() - now;
     if (what === 'ping' || (!this.#beat.pingedAt && Math.abs(skew - this.#skew) > JUMP)) {
       this.#beat.pingedAt = now;

@@ -63,8 +63,7 @@ export class Enroute {
   start() {
     for (const follow of this.#follows.values()) {
       if (!follow.isRefusedByConnection) continue;
-      // Listeners know the refusal. Without `doubted`, they would not be notified of the next snapshot if the job is
-      // unchanged.
+      // Listeners know the refusal. Without `doubted`, they would not be notified of the next snapshot of an unchanged job.
       follow.view = Object.freeze({...follow.view, refused: null, doubted: undefined});
       follow.isRefusedByConnection = false;
     }

@@ -47,8 +47,7 @@ async function ask(path, body) {
 
 // ---- the frames ----
 
-/** The browser features that each page may use in its frame. The frame starts at the stage's origin, so the page's origin has
-/** to be named.
+/** The features that each page may use in its frame. The frame starts at the stage's origin, so the page's has to be named. */
 const ALLOWED = {customer: ['web-share', 'clipboard-write'], rider: ['screen-wake-lock'], desk: ['clipboard-write']};
 let openOrder = 0;
 /** Whether the rider's page is in its frame. */
