@@ -141,7 +141,7 @@ package final class ArrivalTimes {
     /// The last estimate that followers of the job received.
     package func lastEstimate(of job: JobID) -> ArrivalEstimate? { self[job]?.shown }
 
-    /// What the rider of a followed job travels with: known, or learned from the trip.
+    /// The vehicle of a followed job's rider: known, or learned from the trip.
     func assumedVehicle(of job: JobID) -> Vehicle? { self[job]?.learned?.assumedVehicle }
 
     // MARK: calculations

@@ -24,7 +24,7 @@ struct FollowedArrival {
     private let bounds: ArrivalTime.Bounds
     private var time: ArrivalTime
     private var estimator: TravelEstimator
-    /// What the rider travels with, according to the rider's card; `nil` to learn it from the trip.
+    /// The vehicle on the rider's card; `nil` to learn it from the trip.
     var vehicle: Vehicle? {
         get { self.estimator.vehicle }
         set {

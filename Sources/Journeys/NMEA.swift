@@ -11,7 +11,7 @@ enum NMEA {
     private static let metersOfDilution = 5.0
     private static let dayMilliseconds: Int64 = 86_400_000
 
-    /// What a log contains.
+    /// The contents of a log.
     private struct Log {
         /// The fixes of RMC sentences, each with the accuracy of the GGA or GNS sentence of its time.
         var fixes: [LocatedFix] = []

@@ -2,7 +2,7 @@
 // is back and every job has been resynced. Clients see one outage until then, because a working connection is no use while the
 // reads that replace lost messages still fail.
 
-/// Whether clients have been told that what they see may be stale. Times are nanoseconds of a monotonic clock.
+/// Whether clients were notified that their state may be stale. Times are nanoseconds of a monotonic clock.
 package struct Outage: Sendable {
     package enum Notice: Hashable, Sendable {
         case degraded

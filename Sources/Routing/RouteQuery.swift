@@ -14,7 +14,7 @@ package enum ArrivalSource: String, Hashable, Sendable, CaseIterable {
     case builtIn = "built_in"
 }
 
-/// How somebody travels, as far as providers distinguish it.
+/// The mode of travel, as far as providers distinguish it.
 package enum TravelMode: Hashable, Sendable, CaseIterable {
     case driving, cycling, walking
 
@@ -31,7 +31,7 @@ package enum TravelMode: Hashable, Sendable, CaseIterable {
 /// A route that starts now.
 package struct RouteQuery: Hashable, Sendable {
     package let mode: TravelMode
-    /// What the rider travels with; `nil` if it is unknown. Providers distinguish only the mode.
+    /// The rider's vehicle; `nil` if it is unknown. Providers distinguish only the mode.
     package let vehicle: Vehicle?
     /// The start, the points to pass, and the end.
     package let places: [Coordinate]

@@ -7,7 +7,7 @@
     private import Darwin
 #endif
 
-/// What a search knows about a node.
+/// The search's data for one node.
 struct SearchLabel {
     var stamp: UInt32
     /// Cost from the start.

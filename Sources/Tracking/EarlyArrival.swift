@@ -5,7 +5,7 @@
 
 package import EnrouteWire
 
-/// What is known of a delivery before its rider sends positions.
+/// The known facts about a delivery before its rider sends positions.
 package struct EarlyArrival: Hashable, Sendable {
     package struct Settings: Hashable, Sendable {
         /// Whether there is an estimate at all.

@@ -30,7 +30,7 @@ package struct TravelEstimator: Hashable, Sendable {
     /// m. On a shorter trip, the seconds at its end are fewer.
     static let lastMeters = 300.0
 
-    /// What the rider travels with, if it is known.
+    /// The rider's vehicle; `nil` if it is unknown.
     package var vehicle: Vehicle?
     private var learned = LearnedVehicle()
     /// Where the current stretch began.
@@ -42,7 +42,7 @@ package struct TravelEstimator: Hashable, Sendable {
 
     package init(vehicle: Vehicle? = nil) { self.vehicle = vehicle }
 
-    /// What the rider travels with: known, or learned from the trip; `nil` at the start of a trip.
+    /// The rider's vehicle: known, or learned from the trip; `nil` at the start of a trip.
     package var assumedVehicle: Vehicle? { self.vehicle ?? self.learned.vehicle }
 
     /// - Parameter reading: accepted, so newer than the one before.

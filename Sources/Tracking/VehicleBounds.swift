@@ -5,7 +5,7 @@ package import EnrouteWire
 
 /// The bounds of the movement of a vehicle.
 package struct VehicleBounds: Hashable, Sendable {
-    /// m/s. Readings that imply more are believed only with evidence. The rider's measured speed raises it.
+    /// m/s. Readings that imply a higher speed are accepted only with evidence. The rider's measured speed raises this bound.
     package let usualMetersPerSecond: Double
     /// Readings jump this far in m for no reason, because receivers are inaccurate and do not report it.
     package let jitterMeters: Double

@@ -36,7 +36,7 @@ public struct ArrivalEstimate: Hashable, Sendable {
     public var arrivesAt: Int64?
     /// Seconds from `at` to the arrival, 0 for any moment; `nil` unless the state is `ok`.
     public var seconds: Int64?
-    /// Who calculated it: `osrm`, `azure_maps`, `mapbox`, `streets`, `built_in`. More may be added.
+    /// The source of the estimate: `osrm`, `azure_maps`, `mapbox`, `streets`, `built_in`. More may be added.
     public var source: String?
     public var confidence: ArrivalConfidence?
     /// When it was calculated, ms since the epoch.

@@ -29,7 +29,7 @@ extension RiderChange {
 }
 
 extension PublishedLocation {
-    /// What a gateway reads in a location before it relays the bytes.
+    /// The values that a gateway reads from a location before it relays the bytes.
     package struct Stamp: Hashable, Sendable {
         package var id: UInt64
         /// When the rider's gateway received the fix, ms since the epoch by its clock; 0 if the message does not contain it.

@@ -219,7 +219,7 @@ extension ServerMessage {
     }
 }
 
-/// The members of the gateway's messages, as far as they are present.
+/// The members of the gateway's messages; `nil` for those that are missing.
 private struct ServerFields {
     var (job, session, replyTo, message) = (JobID?.none, String?.none, String?.none, String?.none)
     var (serverTime, pingInterval, sequence) = (Int64?.none, Int64?.none, Int64?.none)

@@ -4,7 +4,7 @@ internal import Foundation
 internal import Gzip
 
 package enum StreetCompiler {
-    /// What a compiled file contains.
+    /// The contents of a compiled file.
     package struct Summary: Sendable, Hashable {
         package var nodes = 0
         /// Directed edges: a street for both directions counts twice.

@@ -88,7 +88,7 @@ struct StreetPieces {
         for index in ways.keys(of: way).indices {
             let node = nodes[index]
             guard let point = places.point(Int(node)) else {
-                // An extract ends here. What has been read since the last junction is dropped.
+                // The extract ends here. The nodes since the last junction are dropped.
                 if let from = start { self.shapes.removeSubrange(from.firstShape...) }
                 (start, last) = (nil, nil)
                 continue

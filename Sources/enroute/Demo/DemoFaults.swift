@@ -9,7 +9,7 @@ import HTTPValues
 import Journeys
 import Synchronization
 
-/// What a button of the stage breaks.
+/// The faults that buttons of the stage cause.
 enum DemoFault: String, CaseIterable, Sendable {
     case gateway, redis, tunnel, jump, phone, permission
 
@@ -43,7 +43,7 @@ enum DemoFault: String, CaseIterable, Sendable {
 
 /// Causes faults. Thread-safe.
 final class DemoFaults: Sendable {
-    /// What a button shows.
+    /// The contents of a button.
     struct Report: Encodable, Sendable {
         var id: String
         var title: String

@@ -22,7 +22,7 @@
     /// Reports the location for jobs, in the order of their stops, until `stop()`. With the background mode `location` in the
     /// app's Info.plist, it continues while the app is in the background.
     @MainActor public final class LocationReporter: NSObject {
-        /// What the app shows, by the table of US-122.
+        /// The phase that the app shows, from the table of US-122.
         public private(set) var phase = PermissionFlow.Phase.off
         /// Called when `phase` changed.
         public var onPhase: ((PermissionFlow.Phase) -> Void)?

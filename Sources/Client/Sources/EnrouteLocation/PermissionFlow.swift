@@ -7,7 +7,7 @@
 
 /// The phases, events and actions of the location permission.
 public enum PermissionFlow {
-    /// What the app shows. All phases but `off` and `sharing` show a panel.
+    /// The panel or state that the app shows. All phases except `off` and `sharing` show a panel.
     public enum Phase: String, Sendable, CaseIterable {
         case off, explaining, asking, sharing, refused, dismissed, services, revoked, insecure, unsupported
     }
@@ -39,7 +39,7 @@ public enum PermissionFlow {
         case failTimeout = "fail.timeout"
     }
 
-    /// What the app does.
+    /// The actions of the app.
     public enum Action: String, Sendable, CaseIterable {
         /// Let the system ask.
         case ask

@@ -9,7 +9,7 @@ import Testing
 struct PlayedClient {
     var machine: ClientMachine
     var moment = Moment(now: 50_000, wall: 1_795_248_620_000)
-    /// What was sent over all sockets.
+    /// The messages that were sent over all sockets.
     var sent: [String] = []
     var opened = 0
     var states: [ConnectionState] = []

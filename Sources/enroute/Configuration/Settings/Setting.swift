@@ -61,7 +61,7 @@ enum SettingType: Sendable, Equatable {
     static let onByDefault = SettingType.choice(["on", "off"])
     static let offByDefault = SettingType.choice(["off", "on"])
 
-    /// What the reference page says about the values.
+    /// The description of the values on the reference page.
     var description: String {
         switch self {
         case .choice(let choices) where choices.count == 2: choices.map { "`\($0)`" }.joined(separator: " or ")
@@ -103,7 +103,7 @@ enum SettingDefault: Sendable, Equatable {
         }
     }
 
-    /// What the reference page says.
+    /// The description on the reference page.
     var description: String {
         switch self {
         case .unset: "not set"
@@ -117,7 +117,7 @@ enum SettingDefault: Sendable, Equatable {
 /// Settings whose names begin alike.
 struct SettingGroup: Sendable {
     let title: String
-    /// What the settings of the group have in common, for the reference page.
+    /// The text about all settings of the group, for the reference page.
     let introduction: String
     let settings: [Setting]
 

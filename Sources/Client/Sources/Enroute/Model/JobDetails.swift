@@ -2,7 +2,7 @@
 
 public import Foundation
 
-/// Who is coming. Show it as text: the service writes it.
+/// The rider who is coming. Show it as text: the service writes it.
 public struct RiderCard: Codable, Hashable, Sendable {
     public let name: String?
     /// An https URL.
@@ -33,6 +33,6 @@ public struct JobDisplay: Codable, Hashable, Sendable {
     public let note: String?
     /// The promised time of the delivery or visit, by the gateway's clock.
     public let window: ClosedRange<Date>?
-    /// What the rider travels with for this job, instead of the vehicle on the rider's card: `bicycle`, `van` and so on.
+    /// The vehicle for this job, instead of the one on the rider's card: `bicycle`, `van` and so on.
     public let vehicle: String?
 }

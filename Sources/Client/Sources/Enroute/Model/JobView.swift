@@ -129,7 +129,7 @@ public struct JobView: Codable, Hashable, Sendable, Identifiable {
     public internal(set) var vendorAddress: String?
     /// `ok`, `low` or `none`: the result of looking up the destination's address.
     public internal(set) var geocoding: String?
-    /// Who is coming; `nil` if nobody is, if the rider has no card, and after the job has ended.
+    /// The rider who is coming; `nil` if there is none, if the rider has no card, and after the job has ended.
     public internal(set) var riderCard: RiderCard?
     public internal(set) var display: JobDisplay?
     /// Only for services and operations staff.

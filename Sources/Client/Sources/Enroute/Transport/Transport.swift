@@ -23,7 +23,7 @@ public protocol TransportSocket: Sendable {
     func close(code: UInt16) async
 }
 
-/// What a WebSocket received.
+/// An event of a WebSocket.
 public enum SocketEvent: Hashable, Sendable {
     case text(String)
     case closed(code: UInt16, reason: String)
