@@ -37,6 +37,8 @@ package struct TokenMint: Sendable {
         (self.issuer, self.audience, self.kid) = (issuer, audience, kid)
     }
 
+    /// Creates and signs a token.
+    ///
     /// - Parameters:
     ///   - now: seconds since the epoch.
     ///   - lifetime: seconds until it expires.

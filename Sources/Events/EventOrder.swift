@@ -36,7 +36,7 @@ package enum EventOrder: Sendable, Hashable {
                 self = .superseded
                 return
             }
-            // Without a time, apply what may follow and ignore what may not.
+            // Without a time, apply a status that may follow and ignore one that may not.
             let isNewer = occurredAt.map { $0 >= currentAt } ?? mayFollow
             self = isNewer ? (mayFollow ? .next : .notYet) : .superseded
         case (false, false):

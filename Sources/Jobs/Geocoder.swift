@@ -18,7 +18,7 @@ package struct Geocoder: Sendable {
     /// Maximum number of requests by all gateways per UTC day; `nil` for no limit.
     package let dailyBudget: Int?
     package let store: ETAStore
-    /// Where lookups that nobody answered wait.
+    /// The lookups that the provider did not answer.
     package let retries: GeocodingRetries
     package let logger: Logger
 

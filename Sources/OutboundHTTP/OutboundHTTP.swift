@@ -156,12 +156,18 @@ extension OutboundFailure {
 }
 
 /// Reusable connections, opened on first use: a process that only validates its configuration (`enroute check`) has nothing to
-/// close. Call `shutdown` when done.
+/// close. Call `shutdown` when done. A later request opens connections again, because two gateways of one process may share
+/// them; these are closed when nobody refers to this object any longer.
 package final class OutboundConnections: Sendable {
     private let http: OutboundHTTP
     private let opened = Mutex<HTTPClient?>(nil)
 
     package init(_ http: OutboundHTTP) { self.http = http }
+
+    deinit {
+        guard let client = self.opened.withLock({ $0 }) else { return }
+        Task { try? await client.shutdown() }
+    }
 
     /// - Parameter longestWait: `nil` for the default.
     package func send(

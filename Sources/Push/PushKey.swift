@@ -3,7 +3,7 @@
 internal import Crypto
 internal import FoundationEssentials
 
-/// A P-256 key, and whom a push service may contact about it. A value.
+/// A P-256 key, and the contact for push services that have a question about it. A value.
 package struct PushKey: Sendable {
     /// Why a text cannot be used: the rest of a sentence that starts with the name of a setting.
     package struct Invalid: Error, Hashable, CustomStringConvertible {
@@ -35,7 +35,7 @@ package struct PushKey: Sendable {
             && (text.hasPrefix("mailto:") && text.contains("@") || text.hasPrefix("https://"))
     }
 
-    /// The public key as browsers take it: the uncompressed point in base64url.
+    /// The public key in the form that browsers accept: the uncompressed point in base64url.
     package var publicKey: String { Base64URL.text(self.key.publicKey.x963Representation) }
 
     /// The header `Authorization` of a request.

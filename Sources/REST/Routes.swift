@@ -132,7 +132,7 @@ package struct Routes: Sendable {
     private struct TravelBody: Decodable {
         /// Names the phone whose positions are shown from now on.
         var device: String?
-        /// Only goes on with what this device started.
+        /// Whether to only continue what this device started.
         var resume: Bool?
     }
 

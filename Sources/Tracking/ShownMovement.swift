@@ -36,11 +36,16 @@ package struct ShownMovement: Sendable {
         self.matcher.reset()
     }
 
+    /// Of many fixes that are shown at once, only this number of the newest is matched to streets, because each match costs far
+    /// more than the filter, and followers see the last one. They suffice to tell one street from another.
+    package static let mostMatched = 5
+
     /// - Parameters:
     ///   - fix: accepted, with the time and the speed that the validator corrected.
     ///   - isAnew: the marker jumps to the fix.
+    ///   - isMatched: whether it is matched to a street (`mostMatched`).
     /// - Returns: the fix that followers see.
-    package mutating func show(_ fix: Fix, isAnew: Bool) -> Fix {
+    package mutating func show(_ fix: Fix, isAnew: Bool, isMatched: Bool = true) -> Fix {
         if isAnew { self.matcher.reset() }
         let estimate = self.filter.observe(Reading(fix), heading: fix.headingDegrees, isAnew: isAnew)
         self.learn(
@@ -48,7 +53,7 @@ package struct ShownMovement: Sendable {
                 at: fix.at, point: estimate.point, accuracyMeters: fix.accuracyMeters,
                 speedMetersPerSecond: estimate.speedMetersPerSecond))
         var (point, isSnapped) = (estimate.point, false)
-        if let streets, let match = self.matcher.match(estimate, at: fix.at, by: self.vehicle, on: streets) {
+        if isMatched, let streets, let match = self.matcher.match(estimate, at: fix.at, by: self.vehicle, on: streets) {
             (point, isSnapped) = (match, true)
         }
         var shown = fix

@@ -117,7 +117,7 @@ import Testing
         #expect(self.order(.pendingVendorAcceptance, after: .cancelled) == .superseded)
         #expect(self.order(.inTransit, after: .accepted) == .notYet)
         #expect(self.order(.completed, after: .assigned, kind: .service) == .notYet)
-        // Whatever time it claims: the lifecycle decides.
+        // The lifecycle decides, whatever the event's time is.
         #expect(self.order(.accepted, after: .inTransit, at: 2000) == .superseded)
         #expect(self.order(.accepted, after: .pendingVendorAcceptance, at: 1) == .next)
     }

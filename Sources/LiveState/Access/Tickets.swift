@@ -51,6 +51,8 @@ package struct Tickets: Sendable {
     /// Redis never stores a usable ticket: its key contains the first half of the ticket's digest.
     private func key(of ticket: String) -> String { self.keyspace.ticket(Secret.name(of: ticket)) }
 
+    /// Issues a ticket for a grant.
+    ///
     /// - Returns: the ticket, which can be used once.
     package func issue(to holder: Holder) -> EventLoopFuture<String> {
         let ticket = Secret.make()

@@ -97,7 +97,8 @@ extension RedisFacts {
             distance >= Self.clockErrorMilliseconds ? .error : .warning, .clock,
             "The Redis server's clock is \(distance) ms \(ahead > 0 ? "ahead of" : "behind") this machine's.",
             why:
-                "Deadlines use the clock of Redis and tokens this machine's. From 30 s on, positions are refused as in the future.",
+                "Deadlines use the clock of Redis and tokens this machine's. From 30 s on, positions are refused as "
+                + "captured in the future.",
             remedy: "on both machines: timedatectl set-ntp true, then chronyc tracking (or timedatectl timesync-status)"
         )
     }

@@ -67,6 +67,8 @@ package struct WebhookStore: Sendable {
         return all.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
     }
 
+    /// Reads a webhook.
+    ///
     /// - Returns: `nil` when there is no such webhook, or its record is malformed.
     package func read(_ id: String) async throws -> Webhook? {
         guard id.isNonce else { return nil }
@@ -95,14 +97,14 @@ package struct WebhookStore: Sendable {
         guard id.isNonce else { return false }
         let removed = try await self.ledger.send(["DEL", .text(self.keyspace.webhook(id))]).get()
         _ = try await self.ledger.send(["SREM", .text(self.keyspace.webhooks), .text(id)]).get()
-        while true {
-            let subjects = try await self.due(id, before: 9_999_999_999_999, most: Self.removalBatch)
-            guard !subjects.isEmpty else { break }
-            for subject in subjects {
-                _ = try await self.ledger.send(["DEL", .text(self.keyspace.waiting(of: subject, ofWebhook: id))]).get()
+        try await skippingMalformedData {
+            while case let due = try await self.nextDue(id, before: "+inf", most: Self.removalBatch), !due.isEmpty {
+                for subject in due.compactMap(\.text).filter(\.isNonce) {
+                    let waiting = self.keyspace.waiting(of: subject, ofWebhook: id)
+                    _ = try await self.ledger.send(["DEL", .text(waiting)]).get()
+                }
+                try await self.removeDue(due, of: id)
             }
-            let start: [RedisCommand.Word] = ["ZREM", .text(self.keyspace.due(ofWebhook: id))]
-            _ = try await self.ledger.send(RedisCommand(start + subjects.map { .text($0) })).get()
         }
         _ = try await self.ledger.send([
             "DEL", .text(self.keyspace.due(ofWebhook: id)), .text(self.keyspace.attempts(ofWebhook: id)),
@@ -174,6 +176,8 @@ package struct WebhookStore: Sendable {
     /// A waiting event is not one that Enroute stores, or a key has another type.
     package struct Malformed: Error {}
 
+    /// Stores a fact about a webhook.
+    ///
     /// - Throws: `NotHeld` when the webhook is gone, or another gateway has its lease.
     package func note(_ note: Note, about id: String, by holder: String) async throws {
         for (field, value) in note.fields {
@@ -185,7 +189,7 @@ package struct WebhookStore: Sendable {
         }
     }
 
-    /// Lets an event wait.
+    /// Appends an event to the waiting list of its job or rider.
     ///
     /// - Returns: `false` when too many events wait.
     /// - Throws: `NotHeld`.
@@ -233,21 +237,25 @@ package struct WebhookStore: Sendable {
 
     /// Jobs and riders whose first waiting event is due, the longest due first.
     package func due(_ id: String, before now: Int64, most: Int) async throws -> [String] {
-        let answer = try await self.ledger.send([
-            "ZRANGEBYSCORE", .text(self.keyspace.due(ofWebhook: id)), "-inf", .integer(now), "LIMIT", "0",
-            .integer(most),
-        ]).get()
-        let members = answer.array ?? []
+        let members = try await self.nextDue(id, before: .integer(now), most: most)
         let subjects = members.compactMap(\.text).filter(\.isNonce)
         guard subjects.count < members.count else { return subjects }
         // Otherwise they could fill every page.
-        let key = self.keyspace.due(ofWebhook: id)
-        self.ledger.refuse(key, by: "ZRANGEBYSCORE")
-        let malformed = members.filter { $0.text?.isNonce != true }.compactMap { member -> RedisCommand.Word? in
-            member.bytes.map { .bytes($0) }
-        }
-        _ = try await self.ledger.send(RedisCommand(["ZREM", .text(key)] + malformed)).get()
+        self.ledger.refuse(self.keyspace.due(ofWebhook: id), by: "ZRANGEBYSCORE")
+        try await self.removeDue(members.filter { $0.text?.isNonce != true }, of: id)
         return subjects
+    }
+
+    /// Also malformed members.
+    private func nextDue(_ id: String, before end: RedisCommand.Word, most: Int) async throws -> [RESPValue] {
+        let key = self.keyspace.due(ofWebhook: id)
+        let command: RedisCommand = ["ZRANGEBYSCORE", .text(key), "-inf", end, "LIMIT", "0", .integer(most)]
+        return try await self.ledger.send(command).get().array ?? []
+    }
+
+    private func removeDue(_ members: [RESPValue], of id: String) async throws {
+        let words = members.compactMap { member in member.bytes.map { RedisCommand.Word.bytes($0) } }
+        _ = try await self.ledger.send(RedisCommand(["ZREM", .text(self.keyspace.due(ofWebhook: id))] + words)).get()
     }
 
     /// All jobs and riders with waiting events.
@@ -298,15 +306,15 @@ package struct WebhookStore: Sendable {
 
     /// An event that could not be delivered.
     package struct Dead: Sendable, Hashable {
-        /// Its place in the list: starts with the time at which it was given up, ms since the epoch.
+        /// Its position in the list. Starts with the time at which it was given up, ms since the epoch.
         package var entry: String
         package var event: WaitingEvent
         package var attempts: Int
         package var reason: String
     }
 
-    /// The oldest undelivered events after an entry. Fewer than `page` are all that there are. Malformed entries are
-    /// reported and skipped.
+    /// The oldest undelivered events after an entry. Fewer than `page` means that there are no others. Malformed
+    /// entries are reported and skipped.
     package func dead(_ id: String, after entry: String = "0-0") async throws -> [Dead] {
         guard id.isNonce, entry.isStreamID else { return [] }
         let key = self.keyspace.dead(ofWebhook: id)
@@ -332,7 +340,7 @@ package struct WebhookStore: Sendable {
         }
     }
 
-    /// Lets an undelivered event wait for delivery again.
+    /// Queues an undelivered event for delivery again.
     ///
     /// - Returns: whether the event was still undelivered.
     package func replay(_ dead: Dead, of id: String, now: Int64) async throws -> Bool {
@@ -366,7 +374,7 @@ extension WebhookStore.Dead {
     }
 }
 
-/// An event on its way to a webhook: its id, and the body that each attempt sends.
+/// An event to be delivered to a webhook: its id, and the body that each attempt sends.
 package struct WaitingEvent: Sendable, Hashable {
     package let subject: String
     /// `<id> <body>`

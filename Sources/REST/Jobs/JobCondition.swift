@@ -67,7 +67,7 @@ struct JobCondition: Hashable, Sendable {
 
     /// - Parameters:
     ///   - ifMatch: the lines of `If-Match`. It is one entity tag or `*`.
-    ///   - ifNoneMatch: the lines of `If-None-Match`: a list of entity tags, or `*`. Tags of nothing that a job can have are
+    ///   - ifNoneMatch: the lines of `If-None-Match`: a list of entity tags, or `*`. Tags that no job can have are
     ///     ignored.
     /// - Returns: `nil` if `If-Match` is malformed.
     init?(ifMatch: [String], ifNoneMatch: [String]) {

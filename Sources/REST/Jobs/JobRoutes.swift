@@ -24,8 +24,8 @@ extension Routes {
         return self.answer(try await self.view(job, grant), of: job, to: grant, ifNoneMatchOf: request)
     }
 
-    /// Returns the state of a job, and records that the caller was shown the rider's position if the answer contains it. 304 and
-    /// answers to HEAD contain nothing.
+    /// Returns the state of a job, and records that the caller was shown the rider's position if the answer contains
+    /// it. 304 and answers to HEAD contain nothing.
     ///
     /// - Parameter request: the request whose `If-None-Match` applies, or `nil` to always send the state.
     func answer(

@@ -1,4 +1,4 @@
-// Stores what the customer tells the rider. The rider, operations staff and services read it in the job's state.
+// Stores the customer's note to the rider. The rider, operations staff and services read it in the job's state.
 
 internal import Access
 internal import EnrouteWire
@@ -43,7 +43,7 @@ extension Routes {
         case .ended(let status):
             throw Problem(
                 Refused(
-                    code: .illegalTransition, message: "The job is \(status.rawValue) and takes no more notes.",
+                    code: .illegalTransition, message: "The job is \(status.rawValue) and accepts no more notes.",
                     status: status))
         case .unchanged: break
         case .changed:

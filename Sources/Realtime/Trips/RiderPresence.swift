@@ -49,6 +49,9 @@ final class RiderPresence {
         }
     }
 
+    /// Reconnecting phones would otherwise leave a timer behind with each connection.
+    func sessionEnded() { self.timer?.cancel() }
+
     private func leaveZone() {
         guard let zone = self.zone, let rider = self.session.grant?.person else { return }
         self.loop.places.drop(rider, in: zone)

@@ -76,6 +76,7 @@ package final class RiderSession {
         // They may be due in hours, and phones reconnect often.
         for timer in self.sharingTimers.removeAll() { timer.cancel() }
         self.guidance.sessionEnded()
+        self.presence.sessionEnded()
         guard self.reporter.isNameless else { return }
         for trip in self.trips.shared { self.loop.jobs.feed.release(trip.job, by: trip.rider, on: self.reporter) }
     }

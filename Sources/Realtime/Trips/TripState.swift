@@ -120,11 +120,13 @@ struct TripState: Sendable {
         guard let shown = self.validator.shown, let last = accepted.last else { return nil }
         let correction = shown.at.subtractingReportingOverflow(last.fix.at).partialValue
         var result: Fix?
-        for (fix, acceptance) in accepted {
+        for (index, (fix, acceptance)) in accepted.enumerated() {
             var corrected = fix
             corrected.at = fix.at.addingReportingOverflow(correction).partialValue
             if fix.at == last.fix.at { corrected.speedMetersPerSecond = shown.speedMetersPerSecond }
-            result = self.movement.show(corrected, isAnew: acceptance == .anew)
+            result = self.movement.show(
+                corrected, isAnew: acceptance == .anew,
+                isMatched: accepted.count - index <= ShownMovement.mostMatched)
         }
         return result
     }

@@ -45,6 +45,7 @@ package final class TripValidators {
     /// others name theirs.
     var reporter: Reporter
     private(set) var entries: [Key: Entry] = [:]
+    private var oldest = LeastRecentlyUsed<Key>()
     private var uncounted: Set<Key> = []
     private var countTimer: Deadline?
     /// What the timer was set to.
@@ -56,8 +57,7 @@ package final class TripValidators {
     /// The same after a fix was accepted as usual. Metrics are scraped about this often.
     private static let usualCountInterval = TimeAmount.seconds(15)
 
-    /// - Parameter most: the maximum number of trips remembered at the same time. Beyond it, the least recently used trip is
-    ///   forgotten and has to be read again.
+    /// - Parameter most: maximum number of trips. Beyond it, the least recently used one is forgotten and read again.
     package init(loop: LoopState, most: Int, reporter: Reporter = .requests) {
         (self.loop, self.most, self.reporter) = (loop, most, reporter)
         self.freshness = .milliseconds(loop.settings.freshness.milliseconds)
@@ -150,9 +150,9 @@ package final class TripValidators {
 
     private func entry(_ key: Key) -> Entry {
         if let entry = self.entries[key] { return entry }
-        if self.entries.count >= self.most, let oldest = self.entries.min(by: { $0.value.usedAt < $1.value.usedAt }) {
-            self.count(oldest.key, isLast: true)
-            self.entries[oldest.key] = nil
+        if self.entries.count >= self.most, let oldest = self.oldest.next(in: self.entries, by: \.usedAt) {
+            self.count(oldest, isLast: true)
+            self.entries[oldest] = nil
         }
         let trip = TripState(
             bounds: self.loop.settings.validation, freshFor: UInt64(self.freshness.nanoseconds),

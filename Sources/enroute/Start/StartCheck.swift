@@ -8,6 +8,7 @@ import LiveState
 import Logging
 import NIOCore
 import Telemetry
+import TrafficControl
 
 /// The check of Redis before a gateway starts.
 struct StartCheck: Sendable {
@@ -26,27 +27,26 @@ struct StartCheck: Sendable {
         self.logger = logger
     }
 
-    /// Returns when both Redis answer and the gateway may start.
+    /// Returns when both Redis answer and the gateway may start. While it waits, it logs each minute what it waits for.
     ///
     /// - Throws: `ConfigurationError` with everything that is wrong, or `CancellationError`.
     func run() async throws {
         var strict = self.inspection
         strict.mode = .production
-        var hasLogged = false
+        var (isWaiting, throttle) = (false, KeyedLogThrottle<Finding.Subject>(maxSubjects: 1))
         while true {
             let outcome = try await strict.run()
             try self.evaluate(outcome)
             guard outcome.isUnavailable else { break }
-            if !hasLogged {
-                hasLogged = true
+            isWaiting = true
+            if throttle.record(.connection, now: .now()) != nil {
                 let missing = outcome.findings.filter { $0.subject == .connection }.map(\.what)
                 self.logger.warning(
-                    "waiting for Redis",
-                    metadata: [LogKey.reason: "\(missing.joined(separator: " "))"])
+                    "waiting for Redis", metadata: [LogKey.reason: "\(missing.joined(separator: " "))"])
             }
             try await Task.sleep(for: Self.pace)
         }
-        if hasLogged { self.logger.notice("Redis answers; starting") }
+        if isWaiting { self.logger.notice("Redis answers; starting") }
     }
 
     private func evaluate(_ outcome: RedisInspection.Outcome) throws {
