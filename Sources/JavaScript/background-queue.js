@@ -1,6 +1,7 @@
-// What a rider's phone reports in the background, as a value that survives the end of the app: each event gives the next state.
+// What a rider's phone reports in the background, as a value that outlives the app: each event produces the next state.
 // Nothing here uses a network, a clock or a store, so tests can try every order of events. The rules are those of the queue
-// for sockets (enroute-timing.js): the newest reading wins, at the pace of the gateway, and nothing older than it accepts.
+// for sockets (enroute-timing.js): the newest reading wins, at the pace of the gateway, and readings that are too old are
+// dropped.
 //
 // All times are in ms by the local wall clock, because a monotonic clock starts again with each start of the app.
 
@@ -12,7 +13,7 @@ import {
 /** Longest interval that a gateway asks for, in seconds; also the pace after it refused a report. */
 export const LONGEST_INTERVAL = 20;
 
-/** Errors after which the same fixes may be accepted later, besides those that the gateway marks. */
+/** Errors after which the same fixes may be accepted later, in addition to those that the gateway marks. */
 const PASSING = ['network', 'unauthorized', 'token_expired', 'rate_limited', 'unavailable'];
 
 /**

@@ -209,7 +209,7 @@ import Testing
     func `an invalid setting is reported by name, with what it must be`(
         settings: [String: String], code: Int32, reason: String
     ) async throws {
-        // Without Redis a gateway would wait, but `check` reports it, after it has read all settings.
+        // Without Redis a gateway would wait. But `check` reports it, after reading all settings.
         let command = reason.hasSuffix("sock cannot be reached") ? "check" : "serve"
         let outcome = try await Self.run([command], environment: Self.good.merging(settings) { $1 })
         #expect(outcome.code == code, "\(outcome)")

@@ -41,7 +41,7 @@ import Testing
         ("nbf", "1e9", "issue nbf as a number of seconds since 1970: not as text, and without an exponent"),
         ("jti", "7", "issue jti as text"), ("authorization", "7", "an object that contains jobid"),
     ])
-    func `a time or an id of the wrong type is the provider's to correct, by no setting`(
+    func `a time or an id of the wrong type must be corrected by the provider, not by a setting`(
         claim: String, value: String, advice: String
     ) async throws {
         let outcome = try await Self.inspect([claim: value])
@@ -50,7 +50,7 @@ import Testing
         #expect(!outcome.output.contains("ENROUTE_TOKEN"), "\(outcome)")
     }
 
-    @Test func `a missing exp is the provider's to correct too`() async throws {
+    @Test func `a missing exp must be corrected by the provider, too`() async throws {
         let outcome = try await Self.inspect(["exp": nil])
         #expect(outcome.code == 65 && outcome.output.contains("issue tokens with iat and exp"), "\(outcome)")
         #expect(!outcome.output.contains("ENROUTE_TOKEN"), "\(outcome)")
@@ -64,7 +64,7 @@ import Testing
             ("sub", nil, "set ENROUTE_TOKEN_PERSON_CLAIM.", "ENROUTE_TOKEN_ROLE"),
             ("sub", #""a|b""#, "With ENROUTE_TOKEN_PERSON_FORM=hashed, any id that is not empty", "is empty"),
         ] as [(String, String?, String, String)])
-    func `the advice on the role and on the person names the settings of that claim`(
+    func `the advice about the role and the person names the settings of that claim`(
         claim: String, value: String?, advice: String, other: String
     ) async throws {
         let outcome = try await Self.inspect([claim: value])

@@ -7,9 +7,9 @@ package struct StrictJSON {
         case syntax
         /// Not UTF-8, or with a byte order mark.
         case encoding
-        /// A text contains an escaped half of a surrogate pair, which is not a character.
+        /// A string contains an escaped half of a surrogate pair, which is not a character.
         case loneSurrogate
-        /// An object has two members with the same name, which may be written differently.
+        /// An object has two members with the same name, even if their escape sequences differ.
         case duplicateMember
         /// Objects and arrays are nested too deeply.
         case depth
@@ -20,9 +20,9 @@ package struct StrictJSON {
 
     private let bytes: UnsafeRawBufferPointer
     private var position = 0
-    /// The objects and arrays that are not complete.
+    /// The objects and arrays that are still open.
     private var open: [Container] = []
-    /// The names of the members so far, of each object in `open` that has any.
+    /// The member names so far, for each object in `open` that has any.
     private var names: [Set<[UInt8]>] = []
 
     private enum Container {
@@ -59,7 +59,7 @@ package struct StrictJSON {
     /// Not recursive, so that no text exhausts the stack.
     private mutating func document() throws(Fault) {
         while true {
-            // At a value.
+            // The cursor is at a value.
             switch self.next() {
             case UInt8(ascii: "{"):
                 try self.enter(.object)

@@ -4,10 +4,10 @@ internal import Foundation
 internal import Gzip
 
 package enum StreetCompiler {
-    /// What a compiled file contains.
+    /// The contents of a compiled file.
     package struct Summary: Sendable, Hashable {
         package var nodes = 0
-        /// Directed: a street for both directions counts twice.
+        /// Directed edges: a street for both directions counts twice.
         package var edges = 0
         package var shapePoints = 0
         package var names = 0
@@ -16,16 +16,15 @@ package enum StreetCompiler {
 
     /// The attribution of extracts.
     private static let osmAttribution = "© OpenStreetMap contributors (ODbL)"
-    /// GeoJSON is read into memory: the size of a file, unpacked.
+    /// Maximum size of a GeoJSON file, unpacked: it is read into memory.
     private static let maxGeoJSONBytes = 1 << 30
 
     /// Reads the inputs and writes the compiled file. It replaces a file at `output` only when it is complete, and keeps its
     /// permissions.
     ///
     /// - Parameters:
-    ///   - inputs: paths of `.osm.pbf`, `.geojson`, `.json`, and the last two with `.gz`. Streets of different extracts are
-    ///     joined at common nodes, those of different GeoJSON files at common coordinates.
-    ///   - output: a regular file that is no input, or a symbolic link to one, or a name that does not exist.
+    ///   - inputs: paths of `.osm.pbf`, `.geojson` and `.json` files, the last two also with `.gz`. Streets of different
+    ///     extracts are joined at common nodes, those of different GeoJSON files at common coordinates.
     ///   - progress: called with a line of text.
     package static func compile(
         inputs: [String], output: String, progress: (String) -> Void = { _ in }
@@ -86,7 +85,7 @@ package enum StreetCompiler {
             places.set(index, point)
         }
         for extract in extracts { try self.readNodes(extract, into: &places) }
-        // The keys of extracts are the last ones.
+        // Keys of extracts are positive, so they are at the end.
         if let last = places.keys.last, last >= 0, !places.hasExtractPoints {
             throw .noCoordinates(paths: extracts.map(\.path))
         }
@@ -100,7 +99,7 @@ package enum StreetCompiler {
         )
         guard read + ignored > 0 else { return nil }
         return
-            "\(read) turn restrictions; \(ignored) ignored (they lead over another way, or name streets that are missing)"
+            "\(read) turn restrictions; \(ignored) ignored (they pass along other ways, or refer to missing streets)"
     }
 
     private static func readWays(_ extract: OSMExtract, into ways: inout StreetWays) throws(StreetInputError) {
@@ -114,7 +113,7 @@ package enum StreetCompiler {
     }
 
     private static func readNodes(_ extract: OSMExtract, into places: inout NodePlaces) throws(StreetInputError) {
-        // Extracts are sorted by id, so the next node is rarely far.
+        // Extracts are sorted by id, so the next node is usually near.
         var next = 0
         try extract.visitBlocks { block in
             try block.visitNodes { id, point, marks in

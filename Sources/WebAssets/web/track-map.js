@@ -133,7 +133,7 @@ export class TrackMap {
     this.#run();
   }
 
-  /** Greys the marker out: the rider may be elsewhere by now. */
+  /** Grays the marker out: the rider may be elsewhere by now. */
   mark(isStale) {
     this.#rider?.getElement()?.classList.toggle('stale', isStale);
   }
@@ -157,7 +157,7 @@ export class TrackMap {
     this.movement.forget();
   }
 
-  /** Redraws in the colours of the current theme. */
+  /** Redraws in the colors of the current theme. */
   repaint() {
     this.#baseMap?.repaint();
     this.#way?.setStyle({color: colour('--route')});

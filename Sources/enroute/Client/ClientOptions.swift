@@ -1,4 +1,5 @@
-// Which gateway a command uses, and as whom. Options come first, then the environment, then what `enroute dev` stored.
+// Which gateway a command uses, and with whose token. Options come first, then the environment, then what `enroute dev`
+// stored.
 
 import ArgumentParser
 import EnrouteClient
@@ -30,7 +31,7 @@ struct ClientOptions: ParsableArguments {
     @Flag(help: "Print JSON.")
     var json = false
 
-    /// - Parameter role: whose token of `enroute dev` to send unless --as names one.
+    /// - Parameter role: whose token of `enroute dev` to send, unless --as names a role.
     /// - Throws: `ConfigurationError`.
     func client(as role: ClientRole) throws -> GatewayClient {
         let settings = try ProcessConfiguration(file: nil, command: "job")

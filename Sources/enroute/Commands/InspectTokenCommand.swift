@@ -1,5 +1,5 @@
-// enroute token inspect: what a gateway with these settings makes of a token, and why. It uses the gateway's own verifier, and
-// never prints the token.
+// enroute token inspect: explains whether a gateway with these settings accepts a token, and why. It uses the gateway's own
+// verifier and never prints the token.
 
 import Access
 import ArgumentParser

@@ -94,7 +94,8 @@ struct RevokeCommand: AsyncParsableCommand {
                     ? "; replication is not confirmed: repeat it after a failover" : ""))
     }
 
-    /// What to revoke. A link that is named by its secret becomes its id, so that nothing prints or stores the secret.
+    /// Returns what to revoke. If a link is named by its secret, returns its id, so that the secret is neither printed nor
+    /// stored.
     ///
     /// - Throws: `NoSuchLink`.
     private func subject(_ ledger: RedisClient, _ state: LiveStateSettings) async throws -> RevocationSubject {

@@ -159,7 +159,7 @@ struct StreetsCommand: AsyncParsableCommand {
     }
 }
 
-/// There is no way.
+/// There is no route.
 struct NoStreetRoute: Error, CustomStringConvertible {
     let description =
         "no route: a place is more than 300 m from a street that the vehicle may use, or no way leads from one to the other"

@@ -33,7 +33,7 @@ struct WebhooksCommand: AsyncParsableCommand {
             """),
         subcommands: [Add.self, List.self, Test.self, Rotate.self, Undelivered.self, Replay.self, Remove.self])
 
-    /// What all subcommands share.
+    /// The options of all subcommands.
     struct Options: ParsableArguments {
         @Flag(help: "Print JSON, as REST returns it.")
         var json = false
@@ -74,7 +74,7 @@ struct WebhooksCommand: AsyncParsableCommand {
         }
     }
 
-    /// What the subcommands about one webhook share.
+    /// The arguments and options of subcommands about one webhook.
     struct Target: ParsableArguments {
         @Argument(help: "The id of the webhook.")
         var id: String

@@ -25,13 +25,13 @@ struct ProcessConfiguration {
 
     // MARK: values
 
-    /// The text that is set, or the default; `nil` where there is neither.
+    /// Returns the text that is set, or else the default; `nil` if there is neither.
     func text(_ name: String) -> String? { self.sources.text(name) ?? Self.setting(name).fallback.text }
 
     /// Whether the setting is set, rather than left at its default.
     func isSet(_ name: String) -> Bool { self.sources.text(name) != nil }
 
-    /// - Parameter why: what to set it to, as the end of a sentence, and what else to do.
+    /// - Parameter why: what to set it to, as the end of a sentence, with further advice.
     func required(_ name: String, _ why: String) throws -> String {
         guard let value = self.text(name) else {
             if let fault = self.sources.fileFault(name) { throw ConfigurationError(description: fault) }

@@ -97,7 +97,7 @@ struct SettingsFile: Equatable {
         throw .openQuote
     }
 
-    /// The text before a comment. A `#` without a space before it is part of the value, as in a password or a colour.
+    /// The text before a comment. A `#` without a space before it is part of the value, as in a password or a color.
     private static func withoutComment(_ text: Substring) -> Substring {
         if text.first == "#" { return "" }
         return text.firstRange(of: /\s#/).map { text[..<$0.lowerBound].trimmed } ?? text

@@ -44,7 +44,7 @@ struct DemoStage: Sendable {
         let orders = DemoOrders(
             mint: try await TokenMint(
                 secret: secret, issuer: DemoGatewayCommand.issuer, audience: DemoGatewayCommand.issuer),
-            // What it retries is on the stage anyway: a button has just caused it.
+            // Retries are not reported here: a button of the stage has just caused them.
             url: self.url("http", self.ports.town), client: HTTPClient(configuration: try self.http()), report: { _ in }
         )
         defer { orders.client.shutdown { _ in } }
@@ -156,7 +156,7 @@ struct DemoStage: Sendable {
             let path = "\(self.folder)/streets.geojson"
             try Data(streets).write(to: URL(filePath: path))
             arguments += ["--streets", path]
-            // Streets that were drawn for a map are not always a network that can be searched.
+            // Streets that were drawn for a map do not always form a network for routing.
             let network = "\(self.folder)/streets.network"
             do {
                 _ = try StreetCompiler.compile(inputs: [path], output: network)
@@ -197,8 +197,8 @@ struct DemoStage: Sendable {
         return configuration
     }
 
-    /// Writes the pages that differ from the built-in ones: the rider's page reads the location from the stage's phone. So no page
-    /// of a real gateway contains any of this.
+    /// Writes the pages that differ from the built-in ones: the rider's page reads the location from the stage's phone. This
+    /// keeps the demo's code out of the pages of real gateways.
     ///
     /// - Returns: the folder.
     private func writePages() throws -> String {

@@ -1,5 +1,5 @@
-// A gateway that crashes leaves no personal data behind, and exits immediately: its clients then reconnect to another gateway
-// within a second instead of waiting for a process that is writing a backtrace.
+// A gateway that crashes leaves no personal data behind and exits immediately. Its clients then reconnect to another gateway
+// within a second, instead of waiting for a process that is writing a backtrace.
 
 import CCrashMessage
 import Foundation

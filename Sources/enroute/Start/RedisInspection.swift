@@ -22,7 +22,7 @@ struct RedisInspection: Sendable {
             }
         }
 
-        /// The address where the admin signs in. Where the masters are discovered, it is the one of `master`, so that both
+        /// The address at which the admin signs in. Where masters are discovered, it is the address of `master`, so that both
         /// users reach the same node.
         func address(of admin: RedisAddress, at master: RedisAddress) -> RedisAddress {
             guard case .tcp(let host, let port) = master.endpoint else { return admin }

@@ -1,6 +1,6 @@
-// Before a gateway accepts connections it waits until both Redis answer, and checks them as `enroute check` does. In production
-// it does not start when that finds an error. An unavailable Redis is not such an error: supervisors stop restarting a process
-// that keeps exiting, and it would have to be started by hand.
+// Before a gateway accepts connections, it waits until both Redis answer, and checks them like `enroute check`. In production
+// it does not start if that finds an error. An unavailable Redis is no such error: supervisors stop restarting a process that
+// keeps exiting, and an operator would have to start it by hand.
 
 import Gateway
 import Realtime
@@ -20,7 +20,8 @@ struct StartCheck: Sendable {
     /// Errors that may pass while the gateway runs: a missing replica usually reconnects, and memory can be freed or added.
     private static let passing: Set<Finding.Subject> = [.replicas, .memory]
 
-    /// - Parameter inspection: runs in production mode even in development, to warn about what would stop a gateway there.
+    /// - Parameter inspection: run in production mode even during development, to warn about what would stop a gateway in
+    ///   production.
     init(_ inspection: RedisInspection, logger: Logger) {
         self.inspection = inspection
         self.logger = logger
@@ -52,7 +53,7 @@ struct StartCheck: Sendable {
         // With one Redis unavailable only connection errors count: other findings may depend on both.
         let mistakes = outcome.mistakes.filter { !outcome.isUnavailable || $0.subject == .connection }
         let isDevelopment = self.inspection.mode == .development
-        // In development only a refused connection keeps the gateway from starting.
+        // In development, only a refused connection keeps the gateway from starting.
         let grave = mistakes.filter { isDevelopment ? $0.subject == .connection : !Self.passing.contains($0.subject) }
         guard !grave.isEmpty else {
             for mistake in mistakes {

@@ -1,10 +1,10 @@
-// The client: one actor that carries out what `ClientMachine` decides. It owns the socket, the timer and the streams; it makes
-// no decision of its own.
+// The client: one actor that carries out the decisions of `ClientMachine`. It owns the socket, the timer and the streams, and
+// makes no decision of its own.
 
 public import Foundation
 
-/// One connection to a gateway that comes back by itself, for followers, riders and dispatch systems. It is cheap to hold for
-/// the life of the app.
+/// One connection to a gateway that reconnects automatically, for followers, riders and dispatch systems. It is cheap to keep
+/// for the lifetime of the app.
 ///
 /// ```swift
 /// let client = EnrouteClient(gateway: URL(string: "https://track.example")!) { .token(try await signIn()) }
@@ -12,9 +12,10 @@ public import Foundation
 /// for try await view in client.job("order-1") { show(view) }
 /// ```
 public actor EnrouteClient {
-    /// How many states, outcomes and intervals wait for a slow reader; the oldest ones are dropped.
+    /// The number of states, outcomes and intervals that are buffered for a slow reader. More drop the oldest ones.
     static let mostSignals = 64
-    /// How many status events wait for a slow reader. More end its sequence with `slowConsumer`; its cursor resumes it.
+    /// The number of status events that are buffered for a slow reader. More end its sequence with `slowConsumer`; its cursor
+    /// resumes it.
     static let mostStatusEvents = 1_000
     static let subprotocol = "enroute.v1"
 
@@ -28,7 +29,7 @@ public actor EnrouteClient {
     var consumers: [Int: Consumer] = [:]
     var lastConsumer = 0
     var answers: [Int: CheckedContinuation<Result<WireOk, EnrouteError>?, Never>] = [:]
-    /// The request that each caller waits for, by the number of the caller.
+    /// The number of the request that each caller waits for, by the number of the caller.
     var waits: [Int: Int] = [:]
     var lastWait = 0
     var states = Listeners<ConnectionState>()
@@ -62,25 +63,25 @@ public actor EnrouteClient {
 
     // MARK: the connection
 
-    /// Connects; also after `stop()` and after the connection was refused.
+    /// Connects. Also works after `stop()` and after the connection was refused.
     public func start() { self.connection { $0.start(at: $1) } }
 
-    /// Disconnects and stays disconnected. All sequences of jobs and zones end. A client that is not stopped lives on, also
-    /// when nothing refers to it any longer.
+    /// Disconnects and stays disconnected. All sequences of jobs and zones end. A client keeps running until it is stopped,
+    /// even if nothing refers to it any longer.
     public func stop() {
         self.connection { connection, _ in connection.stop() }
         self.change { machine, _ in machine.finishAll() }
     }
 
-    /// Reconnects or checks the connection immediately: the app is in the foreground, or the network is back.
+    /// Reconnects, or checks the connection immediately. Call it when the app enters the foreground or the network is back.
     public func wake() { self.connection { $0.wake(at: $1) } }
 
-    /// The device found a network, or lost it.
+    /// Call it when the device finds a network or loses it.
     public func setOnline(_ isOnline: Bool) {
         self.connection { isOnline ? $0.online(at: $1) : $0.offline(at: $1) }
     }
 
-    /// The system suspends the app: closes the socket until `wake()`, and reports locations over REST.
+    /// Call it when the system suspends the app: closes the socket until `wake()`, and reports locations over REST.
     public func enterBackground() { self.connection { connection, _ in connection.suspend() } }
 
     /// The current state.
@@ -93,8 +94,8 @@ public actor EnrouteClient {
 
     // MARK: following
 
-    /// Whole pictures of a job, the newest one only: a slow reader skips some and never sees one go back. It ends after the
-    /// view that has `ended`, and throws `EnrouteError` if the job may not be followed or the connection is refused: after
+    /// The newest view of a job: a slow reader skips older ones and never sees the view go back. The sequence ends after the
+    /// view that has `ended`. It throws `EnrouteError` if the job may not be followed or the connection is refused; after
     /// `start()`, follow again. Any number of loops share one subscription.
     public nonisolated func job(_ id: JobID) -> Updates<JobView> { Updates { await self.openViews(of: id) } }
 
@@ -108,11 +109,11 @@ public actor EnrouteClient {
         Updates { await self.openStatusEvents(of: id, after: cursor) }
     }
 
-    /// The riders of a zone, whole after each change. For services and operations. It throws `badRequest` unless the zone has 1
-    /// to 64 letters, digits, `_` and `-`.
+    /// The riders of a zone: the whole pool after each change. For services and operations staff. It throws `badRequest`
+    /// unless the zone has 1 to 64 letters, digits, `_` and `-`.
     public nonisolated func pool(ofZone zone: String) -> Updates<Pool> { Updates { await self.openPool(of: zone) } }
 
-    /// What a rider does.
+    /// The rider's actions: availability, travel mode and reports.
     public nonisolated var rider: RiderClient { RiderClient(client: self) }
 
     /// Requests over REST.
