@@ -14,8 +14,8 @@ package struct GatewayAddress: Hashable, Sendable {
     /// The TCP ports to which a client can connect.
     private static let ports = 1...65_535
 
-    /// - Parameter url: `wss://host[:port][/prefix]` or `ws://host[:port][/prefix]`, with or without a slash at the end. An IPv6
-    ///   address is in brackets (RFC 3986 section 3.2.2). `/v1` is not part of it.
+    /// - Parameter url: `wss://host[:port][/prefix]` or `ws://host[:port][/prefix]`, with or without a slash at the end. An
+    ///   IPv6 address is in brackets (RFC 3986 section 3.2.2). `/v1` is not part of it.
     package init(_ url: String) throws(ClientError) {
         let parts = url.split(separator: "://", maxSplits: 1)
         guard parts.count == 2, parts[0] == "wss" || parts[0] == "ws" else { throw .malformedURL(url) }

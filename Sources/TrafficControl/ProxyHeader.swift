@@ -1,5 +1,5 @@
-// The PROXY protocol, versions 1 and 2 (HAProxy, "The PROXY protocol", 2020-03-05). A layer-4 balancer passes TLS through, so it
-// cannot add `X-Forwarded-For`. Instead it sends one header before the first byte of the connection, which names the client.
+// The PROXY protocol, versions 1 and 2 (HAProxy, "The PROXY protocol", 2020-03-05). A layer-4 balancer passes TLS through, so
+// it cannot add `X-Forwarded-For`. Instead it sends one header before the first byte of the connection, which names the client.
 
 package import NIOCore
 

@@ -4,8 +4,8 @@ import Subprocess
 import TestSupport
 import Testing
 
-/// The settings of deploy/identity-providers.md with tokens as these services issue them: `enroute token inspect` fetches the keys
-/// from an HTTPS server and verifies with the gateway's own verifier.
+/// The settings of deploy/identity-providers.md with tokens as these services issue them: `enroute token inspect` fetches the
+/// keys from an HTTPS server and verifies with the gateway's own verifier.
 @Suite(.needsMachine(for: .faults)) struct IdentityProviderTests {
     private static let guide = try! String(
         contentsOf: Checkout.root.appending(path: "deploy/identity-providers.md"), encoding: .utf8)

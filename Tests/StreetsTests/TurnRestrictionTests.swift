@@ -9,8 +9,8 @@ import Testing
 
     init() throws { self.folder = try TemporaryPlace() }
 
-    /// A town of nine crossings, 100 m apart. Node 10 * row + column; row 1 is in the south, column 1 in the west. Ways in a row
-    /// have the number of their western node times 100, ways in a column that of their southern node times 100 plus 1.
+    /// A town of nine crossings, 100 m apart. Node 10 * row + column; row 1 is in the south, column 1 in the west. Ways in a
+    /// row have the number of their western node times 100, ways in a column that of their southern node times 100 plus 1.
     private func town(_ relations: [PBFWriter.Relation] = []) -> PBFWriter {
         var writer = PBFWriter()
         for row in 1...3 {

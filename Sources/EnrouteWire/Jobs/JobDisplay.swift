@@ -43,7 +43,8 @@ public struct JobDisplay: Hashable, Sendable {
 
     public var isEmpty: Bool { self == JobDisplay() }
 
-    /// `{"orderNumber": …, "items": […], "note": …, "window": {"from": …, "until": …}, "vehicle": …}`, each only if it is known.
+    /// `{"orderNumber": …, "items": […], "note": …, "window": {"from": …, "until": …}, "vehicle": …}`, each only if it is
+    /// known.
     public var json: [UInt8] {
         var writer = JSONWriter()
         writer.object { self.write(into: &$0) }

@@ -1,5 +1,5 @@
-// Responds to a request: by the router, with a problem of its own, or by the upgrade to a session. Then the connection waits for
-// the next request, or closes.
+// Responds to a request: by the router, with a problem of its own, or by the upgrade to a session. Then the connection waits
+// for the next request, or closes.
 
 internal import EnrouteWire
 internal import HTTPTypes

@@ -1,5 +1,5 @@
-// Webhooks at the ledger: their records. The events that wait for them are in `WaitingEvents.swift`, and those that could not be
-// delivered in `UndeliveredEvents.swift`.
+// Webhooks at the ledger: their records. The events that wait for them are in `WaitingEvents.swift`, and those that could not
+// be delivered in `UndeliveredEvents.swift`.
 
 internal import NIOCore
 package import Redis

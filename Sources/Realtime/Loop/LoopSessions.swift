@@ -1,4 +1,5 @@
-// The sessions and connections of one event loop, until each has closed: by itself, to free memory, or because the gateway stops.
+// The sessions and connections of one event loop, until each has closed: by itself, to free memory, or because the gateway
+// stops.
 
 internal import EnrouteWire
 package import NIOCore

@@ -1,5 +1,5 @@
-// Log lines about clients that were refused because of their origin or their token. Clients can cause any number of refusals, so
-// the lines are rate-limited; operators need them to find a missing setting.
+// Log lines about clients that were refused because of their origin or their token. Clients can cause any number of refusals,
+// so the lines are rate-limited; operators need them to find a missing setting.
 
 package import Access
 internal import Logging

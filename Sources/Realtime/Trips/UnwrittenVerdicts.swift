@@ -7,8 +7,8 @@ struct UnwrittenVerdicts {
     private var counts: [FixVerdictName: Int] = [:]
     private var writtenAt: UInt64?
 
-    /// Accepted readings alone are written at this interval, ns. The time of the last accepted reading, which is stored with them,
-    /// is at most that much too early.
+    /// Accepted readings alone are written at this interval, ns. The time of the last accepted reading, which is stored with
+    /// them, is at most that much too early.
     static let acceptedInterval: UInt64 = 60_000_000_000
 
     var isEmpty: Bool { self.counts.isEmpty }

@@ -173,8 +173,8 @@ private func raiseDescriptorLimit() {
     _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
 }
 
-/// Reloads the certificate files on SIGHUP. When that fails it logs a warning and keeps the current ones. Without TLS the signal
-/// has no effect but a log line, so that a unit file may send it to every gateway.
+/// Reloads the certificate files on SIGHUP. When that fails it logs a warning and keeps the current ones. Without TLS the
+/// signal has no effect but a log line, so that a unit file may send it to every gateway.
 struct CertificateReload: Service, CustomStringConvertible {
     let credentials: TLSCredentials?
     let reporter: ServiceReporter

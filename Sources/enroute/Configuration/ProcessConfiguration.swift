@@ -11,8 +11,8 @@ struct ProcessConfiguration {
 
     /// - Parameters:
     ///   - file: as `SettingsFile` reads it; `nil` for the environment alone.
-    ///   - command: the command that needs the settings; `nil` if it needs all. Files with secrets that it does not use need not
-    ///     be readable.
+    ///   - command: the command that needs the settings; `nil` if it needs all. Files with secrets that it does not use need
+    ///     not be readable.
     /// - Throws: `ConfigurationError` when a file cannot be read, or when something is set that is not a setting.
     init(file: String?, command: String? = nil) throws {
         let settings = try file.map { (path: $0, settings: try SettingsFile(path: $0)) }

@@ -145,7 +145,8 @@ extension ProcessConfiguration {
     }
 }
 
-/// Fetches the issuers' keys before the gateway starts. A gateway without any key would refuse every token, so it does not start.
+/// Fetches the issuers' keys before the gateway starts. A gateway without any key would refuse every token, so it does not
+/// start.
 func fetchFirstKeys(_ settings: GatewaySettings) async throws {
     guard let keys = settings.issuerKeys, let error = await keys.refreshIfStale(), !settings.tokens.hasKeys else {
         return

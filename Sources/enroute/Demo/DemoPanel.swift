@@ -1,5 +1,5 @@
-// Serves the stage: a page with the customer's phone, the rider's phone and the desk side by side, and buttons that cause faults.
-// It listens on loopback only.
+// Serves the stage: a page with the customer's phone, the rider's phone and the desk side by side, and buttons that cause
+// faults. It listens on loopback only.
 
 import EnrouteWire
 import Foundation
@@ -197,7 +197,8 @@ struct DemoOrigins: Encodable, Sendable {
     let stage, customer, rider, desk: String
 }
 
-/// Rejects requests of other sites' pages: those have another origin, or use another host name for this machine (DNS rebinding).
+/// Rejects requests of other sites' pages: those have another origin, or use another host name for this machine (DNS
+/// rebinding).
 private struct OwnPagesOnly<Context: RequestContext>: RouterMiddleware {
     func handle(
         _ request: Request, context: Context, next: @concurrent (Request, Context) async throws -> Response

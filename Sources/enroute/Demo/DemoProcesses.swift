@@ -41,13 +41,14 @@ final class DemoProcess: Sendable {
     ///
     /// - Parameters:
     ///   - pause: between a kill and the next start.
-    ///   - start: runs the process until the closure it receives returns, then kills it. An error is rethrown if the process was
-    ///     never ready, or after `maxFailures` failed starts; otherwise it is printed and the process is restarted.
+    ///   - start: runs the process until the closure it receives returns, then kills it. An error is rethrown if the process
+    ///     was never ready, or after `maxFailures` failed starts; otherwise it is printed and the process is restarted.
     func run(
         pause: Duration, _ start: @Sendable (_ untilEnd: @escaping @Sendable () async -> Void) async throws -> Void
     ) async throws {
         while !Task.isCancelled {
-            // A new stream for each start: when the process exits unexpectedly, its waiter is cancelled, and that ends the stream.
+            // A new stream for each start: when the process exits unexpectedly, its waiter is cancelled, and that ends the
+            // stream.
             let (kills, kill) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
             self.state.withLock { $0.kill = kill }
             do {

@@ -72,8 +72,8 @@ final class DemoRelay: Sendable {
     }
 }
 
-/// Connects an accepted connection to a gateway. It starts in `channelActive`, because a channel that starts reading before it is
-/// registered with its event loop never reads, and the child initializer runs before that.
+/// Connects an accepted connection to a gateway. It starts in `channelActive`, because a channel that starts reading before it
+/// is registered with its event loop never reads, and the child initializer runs before that.
 private final class GatewaySearch: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

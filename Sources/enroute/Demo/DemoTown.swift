@@ -1,5 +1,5 @@
-// The town of the demo: riders who deliver, and orders in every state. Each finished order is replaced by a new one and erased a
-// little later, so that the town does not grow.
+// The town of the demo: riders who deliver, and orders in every state. Each finished order is replaced by a new one and erased
+// a little later, so that the town does not grow.
 
 import Access
 import EnrouteClient

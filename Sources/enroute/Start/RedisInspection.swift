@@ -107,8 +107,8 @@ struct RedisInspection: Sendable {
         return ofLive + (ofLedger + [separation]).gravestFirst
     }
 
-    /// Whether the error may pass. A replica named in the URL is a mistake; a replica behind Sentinels or in a cluster means that
-    /// a failover is in progress.
+    /// Whether the error may pass. A replica named in the URL is a mistake; a replica behind Sentinels or in a cluster means
+    /// that a failover is in progress.
     private static func isUnavailable(_ error: RedisError, at address: RedisAddress) -> Bool {
         guard case .notMaster = error else { return error.isOutage }
         return switch address.endpoint {
