@@ -10,8 +10,10 @@ import {Movement} from './track-movement.js';
 
 // Highest zoom level that the camera chooses.
 const CLOSEST = 17;
+// The zoom buttons are at the side where lines of text end.
+const isRightToLeft = document.dir === 'rtl';
 /** Padding around the markers in px; the age and the zoom buttons are in the upper corners. */
-const FREE = {paddingTopLeft: [44, 80], paddingBottomRight: [80, 44]};
+const FREE = {paddingTopLeft: [isRightToLeft ? 80 : 44, 80], paddingBottomRight: [isRightToLeft ? 44 : 80, 44]};
 // ms between two checks whether the camera must move.
 const LOOK_EVERY = 1_000;
 // Zoom levels by which the camera must get closer to be worth a move.
@@ -172,7 +174,7 @@ export class TrackMap {
       inertia: !wantsStillness(), minZoom: 3, maxZoom: 19, renderer: ownCanvas({padding: 0.3}),
     });
     this.#map = map;
-    const position = document.dir === 'rtl' ? 'topleft' : 'topright';
+    const position = isRightToLeft ? 'topleft' : 'topright';
     L.control.zoom({position, zoomInTitle: this.words.zoomIn, zoomOutTitle: this.words.zoomOut}).addTo(map);
     map.setView([0, 0], 14);
     this.#baseMap = new BaseMap(map);
