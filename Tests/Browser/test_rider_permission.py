@@ -17,6 +17,12 @@ FIREFOX = "Mozilla/5.0 (Android 14; Mobile; rv:127.0) Gecko/127.0 Firefox/127.0"
 ACTIVATE = "Activate Travel Mode"
 DEACTIVATE = "Deactivate Travel Mode"
 
+# Every text that `#rate` has from now on.
+RECORD_RATES = """() => {
+  const [place, rates] = [document.getElementById('rate'), window.rates = []];
+  new MutationObserver(() => rates.push(place.textContent)).observe(place, {childList: true, characterData: true, subtree: true});
+}"""
+
 
 @pytest.fixture
 def job(order_system):
@@ -153,6 +159,30 @@ def test_us_122_a_permission_revoked_while_travelling_interrupts_with_an_explana
     assert rider.locations_asked == asked
     rider.allow()
     expect(rider.travel(job)).to_have_attribute("data-state", "on")
+
+
+@pytest.mark.lean
+def test_us_122_after_a_revocation_the_page_says_live_only_when_new_readings_are_confirmed(open_rider, job):
+    rider = open_rider(has_wire=True, **LOCATED)
+    rate = rider.page.locator("#rate")
+    rider.travel(job).click()
+    expect(rate).to_contain_text("Live")
+    rider.deny()
+    rider.panel_says("revoked").get_by_role("button", name="OK").click()
+    expect(rate).not_to_contain_text("Live")
+    rider.page.evaluate(RECORD_RATES)
+    # Confirmations of readings from before the revocation, which were still on their way.
+    for _ in range(2):
+        rider.wire.say("ok", replyTo="location", job=job.name)
+    rider.page.evaluate("new Promise(requestAnimationFrame)")
+    expect(rate).not_to_contain_text("Live")
+    rider.allow()
+    expect(rate).to_contain_text("Finding your location")
+    rider.move(41.8903, 12.4803)
+    expect(rate).to_contain_text("Live")
+    rates = rider.page.evaluate("rates")
+    assert [text for text in rates if "Live" in text] == rates[-1:], rates
+    assert rates[-2].startswith("Finding your location"), rates
 
 
 def test_us_122_a_dismissed_question_is_repeated_only_when_the_rider_asks(open_rider, job):
