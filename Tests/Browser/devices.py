@@ -10,11 +10,11 @@ from playwright.sync_api import Browser, BrowserContext, Page
 import bounds
 from evidence import Evidence
 
-# The same Chromium without windows. The whole browser draws a window with tabs and buttons for every page, which takes three
-# times the processor time. ENROUTE_CHROMIUM names another one.
+WITH_WINDOWS = "/usr/bin/chromium"
+# The whole browser draws a window with tabs and buttons for every page, which takes three times the processor time of the
+# page itself. ENROUTE_CHROMIUM names another one.
 WITHOUT_WINDOWS = Path("/usr/lib/chromium/chromium-headless-shell")
-CHROMIUM = os.environ.get("ENROUTE_CHROMIUM") or (
-    str(WITHOUT_WINDOWS) if WITHOUT_WINDOWS.exists() else "/usr/bin/chromium")
+CHROMIUM = os.environ.get("ENROUTE_CHROMIUM") or (str(WITHOUT_WINDOWS) if WITHOUT_WINDOWS.exists() else WITH_WINDOWS)
 # Nothing leaves the machine, not even Chromium's own requests.
 ARGUMENTS = ["--no-sandbox", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
              "--disable-background-networking", "--disable-component-update", "--no-first-run"]

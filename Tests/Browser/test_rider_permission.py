@@ -82,9 +82,7 @@ def test_us_122_ac_001_later_activations_ask_nothing(open_rider, job):
 @pytest.mark.lean
 def test_us_122_ac_002_a_refusal_leaves_travel_mode_off_and_shows_how_to_allow_it(open_rider, job, axe):
     rider = open_rider()
-    rider.travel(job).click()
-    rider.panel_says("explaining").get_by_role("button", name="Continue").click()
-    panel = rider.panel_says("refused")
+    panel = rider.refuse(job)
     expect(panel).to_contain_text("Travel Mode needs your location, so it wasn’t activated.")
     expect(panel.get_by_role("listitem").first).to_be_visible()
     axe(rider.page)
@@ -96,9 +94,7 @@ def test_us_122_ac_002_a_refusal_leaves_travel_mode_off_and_shows_how_to_allow_i
 @pytest.mark.lean
 def test_us_122_ac_003_after_a_refusal_the_browser_does_not_ask_again(open_rider, job):
     rider = open_rider()
-    rider.travel(job).click()
-    rider.panel_says("explaining").get_by_role("button", name="Continue").click()
-    rider.panel_says("refused").get_by_role("button", name="OK").click()
+    rider.refuse(job).get_by_role("button", name="OK").click()
     asked = rider.locations_asked
     for _ in range(3):
         rider.travel(job).click()
@@ -122,9 +118,7 @@ def test_us_122_ac_003_after_a_refusal_the_browser_does_not_ask_again(open_rider
 ], ids=["chrome", "safari", "samsung", "firefox"])
 def test_us_122_ac_003_the_steps_to_the_settings_match_the_browser(open_rider, job, agent, step):
     rider = open_rider(user_agent=agent)
-    rider.travel(job).click()
-    rider.panel_says("explaining").get_by_role("button", name="Continue").click()
-    expect(rider.panel_says("refused").locator("ol")).to_contain_text(step)
+    expect(rider.refuse(job).locator("ol")).to_contain_text(step)
 
 
 @pytest.mark.lean
@@ -244,8 +238,8 @@ def test_us_072_ac_002_the_phones_location_reaches_the_gateway(open_rider, job):
     rider = open_rider(**LOCATED)
     rider.travel(job).click()
     is_live(rider, job)
-    rider.move(41.8902, 12.4802)
     with following(job) as follower:
+        rider.move(41.8902, 12.4802)
         follower.hear_place(41.8902)
     expect(rider.page.locator("#sharing-text")).to_have_text("Sharing your location")
     expect(rider.page.locator("#rate")).to_contain_text("Live")
