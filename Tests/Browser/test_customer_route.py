@@ -3,7 +3,6 @@
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import SimpleNamespace
 
 import pytest
 from playwright.sync_api import expect
@@ -91,21 +90,16 @@ def test_the_way_ahead_is_drawn_along_streets_and_the_marker_turns_at_the_corner
     assert all(each.east < 8 * scale + 2 for each in markers.seen)
 
 
-def report_each_second(rider: Rider, spot: Spot) -> None:
-    """One report that is far from the last is believed only when later ones confirm it."""
-    rider.drive(SimpleNamespace(at=lambda _: spot))
-
-
 @pytest.mark.lean
 def test_the_way_ahead_begins_at_the_rider_and_ends_when_the_rider_leaves_it(routed):
     devices, job, rider = routed
     page = devices.phone(job.guest_url)
     expect(page.locator("#map")).to_have_attribute("data-way", "route")
     places = int(page.locator("#map").get_attribute("data-way-places"))
-    report_each_second(rider, Spot(*away(CORNER, 60, 0), 10, 0))
+    rider.stay(Spot(*away(CORNER, 60, 0), 10, 0))
     # Behind the corner there is one place less.
     page.wait_for_function("(places) => Number(document.querySelector('#map').dataset.wayPlaces) < places", arg=places)
     lost = away(CORNER, 100, 0)
-    report_each_second(rider, Spot(*away(lost, 150, 90), 10, 90))
+    rider.stay(Spot(*away(lost, 150, 90), 10, 90))
     assert meters(away(lost, 150, 90), lost) > 80
     expect(page.locator("#map")).to_have_attribute("data-way", "line")
