@@ -84,20 +84,23 @@ export class TrackMap {
     if (!globalThis.L) return;
     if (!this.#map) this.#build();
     this.kind = kind;
-    if (vehicle !== this.#vehicle) {
+    const isNewVehicle = vehicle !== this.#vehicle;
+    if (isNewVehicle) {
       this.#vehicle = vehicle;
       this.#rider?.remove();
       this.#rider = null;
-      this.#draw(this.now());
     }
     const home = {className: 'home', html: homeIcon, iconSize: [40, 48], iconAnchor: [20, 47]};
     const store = {className: 'shop', html: shopIcon, iconSize: [34, 41], iconAnchor: [17, 40]};
     const isNewHome = this.#pin('home', destination, home, this.words.homeOnMap);
     const isNewShop = this.#pin('shop', shop, store, this.words.shopOnMap);
-    if (!isNewHome && !isNewShop) return;
-    this.#fit(false);
-    const pins = Object.values(this.#pins).filter(Boolean).map((pin) => pin.getLatLng());
-    this.#baseMap.avoid(pins.map(({lat, lng}) => [lat, lng]));
+    if (isNewHome || isNewShop) {
+      this.#fit(false);
+      const pins = Object.values(this.#pins).filter(Boolean).map((pin) => pin.getLatLng());
+      this.#baseMap.avoid(pins.map(({lat, lng}) => [lat, lng]));
+    }
+    // Not earlier: a rider out of view would start a zoom that ends without the destination.
+    if (isNewVehicle) this.#draw(this.now());
   }
 
   /** Puts a pin to a place, or removes it. @returns whether that changed anything */
@@ -116,8 +119,8 @@ export class TrackMap {
     const isFirst = this.movement.isEmpty;
     this.movement.take(position, this.now(), {age, atOnce});
     if (!this.#map) return;
-    this.#draw(this.now());
     if (isFirst) this.#fit(false);
+    this.#draw(this.now());
     this.#run();
   }
 
