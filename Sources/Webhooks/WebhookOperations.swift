@@ -89,7 +89,8 @@ package struct WebhookOperations: Sendable {
             id, to: WebhookSignature.makeSecret(), now: now, expires: now + Self.rotationOverlap.milliseconds)
     }
 
-    /// Sends a test event once. If the endpoint accepts it, a webhook that was switched off is switched on again.
+    /// Sends a test event once. If the endpoint accepts it, a webhook that was switched off is switched on again, and the
+    /// events that wait are sent without another delay.
     ///
     /// - Returns: `nil` when there is no such webhook.
     package func test(_ id: String) async throws -> WebhookTest? {

@@ -257,6 +257,20 @@ def test_an_endpoint_that_fails_too_long_is_switched_off_and_a_test_switches_it_
     until(lambda: receiver.events("/failing"), "the events")
 
 
+def test_after_a_repair_a_successful_test_delivers_what_waits_at_once(site_with_receiver):
+    site, orders, receiver = site_with_receiver(gateways=1, WEBHOOK_RETRY_SECONDS="1,86400")
+    webhook = add(orders, receiver, "/failing")
+    visit = orders.visit("on_the_way", "work_in_progress")
+    versions = versions_in_redis(site, [visit.name])
+    until(lambda: orders.ask("GET", f"webhooks/{webhook['id']}")["waiting"] == versions[visit.name], "the events")
+    due, later = f"webhook:{{{webhook['id']}}}:due", str(int(time.time() + 3600) * 1000)
+    until(lambda: site.redis_says("ZCOUNT", due, later, "+inf") == "1", "a second failure; the next attempt is far off")
+    receiver.behaviour["/failing"] = "good"
+    assert command(site, "test", webhook["id"]).returncode == 0
+    until(lambda: len(receiver.events("/failing")) == versions[visit.name], "the delivery of all of them")
+    check_complete(receiver.events("/failing"), versions)
+
+
 def test_both_secrets_sign_after_a_rotation(site_with_receiver):
     site, orders, receiver = site_with_receiver(gateways=1)
     added = command(site, "add", receiver.url("/good"), "--json")

@@ -1,3 +1,4 @@
+import HTTPValues
 import LiveState
 import Logging
 import Redis
@@ -162,6 +163,25 @@ import Webhooks
         }
     }
 
+    @Test func `after a successful test, events that wait for a later attempt are delivered at once and in order`()
+        async throws
+    {
+        try await WorkerStage.set(retries: RetrySchedule([.seconds(3_600)])) { stage in
+            let jobs = (0..<10).map { "job-\($0)" }
+            stage.endpoint.answer { _ in .failed(reason: "status 503") }
+            try await stage.append(jobs + jobs)
+            try await stage.running {
+                try await becomes("all wait") { try await stage.record().waiting == 20 }
+                stage.endpoint.answer { _ in .delivered }
+                #expect(try await stage.store.switchOn(WorkerStage.id, at: WallClock.nowMilliseconds))
+                try await becomes("all arrive") { jobs.allSatisfy { stage.endpoint.delivered($0).count == 2 } }
+            }
+            for (number, job) in jobs.enumerated() {
+                #expect(stage.endpoint.delivered(job) == ["e.\(number)", "e.\(number + 10)"])
+            }
+        }
+    }
+
     @Test func `ten idle webhooks of a gateway send fewer than 100 commands a second`() async throws {
         try await WorkerStage.set { stage in
             let tail = StreamTail(EventStreams(ledger: stage.client, settings: LiveStateSettings()))
@@ -199,13 +219,15 @@ struct WorkerStage: Sendable {
     private static let me = "gateway-1"
 
     static func set(
-        patience: Duration = .milliseconds(50), _ body: (WorkerStage) async throws -> Void
+        patience: Duration = .milliseconds(50),
+        retries: RetrySchedule = RetrySchedule(Array(repeating: .milliseconds(1), count: 20)),
+        _ body: (WorkerStage) async throws -> Void
     ) async throws {
         try await withRedis { client, _ in
             var settings = try WebhookSettings()
             settings.patience = patience
             settings.fullPause = .milliseconds(20)
-            settings.retries = RetrySchedule(Array(repeating: .milliseconds(1), count: 20))
+            settings.retries = retries
             let stage = WorkerStage(
                 client: client, store: WebhookStore(ledger: client, settings: LiveStateSettings()), settings: settings)
             try await stage.add(Self.id)

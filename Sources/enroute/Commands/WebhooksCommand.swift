@@ -163,7 +163,7 @@ struct WebhooksCommand: AsyncParsableCommand {
 
     struct Test: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Sends a test event. If it is accepted, a webhook that is off is switched on.")
+            abstract: "Sends a test event. If accepted, the webhook is switched on, and waiting events are sent.")
 
         @OptionGroup var target: Target
 
