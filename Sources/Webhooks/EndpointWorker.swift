@@ -111,7 +111,9 @@ package actor EndpointWorker {
             do {
                 guard let webhook = try await self.store.read(self.id), webhook.isOn else { return false }
                 self.blocked = try await self.store.waitingSubjects(self.id)
-                self.health = EndpointHealth(failingSince: webhook.failingSince)
+                self.health = EndpointHealth(
+                    failingSince: webhook.failingSince, failedAt: webhook.failedAt,
+                    longestBreak: self.settings.longestBreak)
                 (self.webhook, self.recordReadAt, self.cursors) = (webhook, .now, webhook.cursors)
                 return true
             } catch {

@@ -237,7 +237,8 @@ def test_events_that_are_given_up_can_be_listed_and_delivered_again(site_with_re
 
 def test_an_endpoint_that_fails_too_long_is_switched_off_and_a_test_switches_it_on(site_with_receiver):
     site, orders, receiver = site_with_receiver(
-        gateways=1, WEBHOOK_OFF_AFTER_SECONDS=60, WEBHOOK_RETRY_SECONDS="1", LOG_LEVEL="notice")
+        # Two minutes without a request would end the disruption; restarting the gateway does not take that long.
+        gateways=1, WEBHOOK_OFF_AFTER_SECONDS=600, WEBHOOK_RETRY_SECONDS="1", LOG_LEVEL="notice")
     webhook = add(orders, receiver, "/failing")
     orders.visit("on_the_way")
     until(lambda: orders.ask("GET", f"webhooks/{webhook['id']}").get("failingSince"), "the first failure")

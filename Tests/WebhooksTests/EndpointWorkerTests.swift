@@ -163,6 +163,30 @@ import Webhooks
         }
     }
 
+    /// The endpoint has accepted nothing for six days; the failures that count for it may be long over.
+    @Test(arguments: [(hoursWithoutRequest: 1, staysOn: false), (hoursWithoutRequest: 30, staysOn: true)])
+    func `one failure switches a webhook off only if requests failed all the time before`(
+        hoursWithoutRequest: Int64, staysOn: Bool
+    ) async throws {
+        try await WorkerStage.set(retries: RetrySchedule([.milliseconds(1), .seconds(3_600)])) { stage in
+            let (start, hour) = (WallClock.nowMilliseconds, 3_600_000 as Int64)
+            try await stage.client.run(
+                "HSET", stage.keyspace.webhook(WorkerStage.id), "failing_since", "\(start - 6 * 24 * hour)",
+                "failed_at",
+                "\(start - hoursWithoutRequest * hour)")
+            stage.endpoint.answer { _ in .failed(reason: "status 502") }
+            try await stage.append(["job-1"])
+            try await stage.running {
+                try await becomes("the failure is stored") {
+                    let record = try await stage.record()
+                    return staysOn ? record.failingSince ?? 0 >= start : !record.isOn
+                }
+            }
+            let record = try await stage.record()
+            #expect(record.isOn == staysOn && record.waiting == 1)
+        }
+    }
+
     @Test func `after a successful test, events that wait for a later attempt are delivered at once and in order`()
         async throws
     {
