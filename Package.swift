@@ -230,7 +230,7 @@ let package = Package(
         tests("PushTests", "Access LiveState Push TestSupport Webhooks Crypto"),
         tests(
             "WebhooksTests",
-            "LiveState Redis Telemetry TestSupport Webhooks NIOCore NIOHTTP1 NIOPosix Crypto Logging NIOSSL"),
+            "HTTPValues LiveState Redis Telemetry TestSupport Webhooks NIOCore NIOHTTP1 NIOPosix Crypto Logging NIOSSL"),
         tests(
             "ETATests",
             "Embedded EnrouteWire ETA HTTPValues Jobs LiveState Redis Routing TestSupport Tracking NIOCore"),

@@ -33,7 +33,7 @@ extension WebhookStore {
     /// A fact about a webhook, which the holder of its lease stores.
     package enum Note: Sendable {
         case cursor(shard: Int, String)
-        case failing(since: Int64, error: String)
+        case failing(since: Int64, at: Int64, error: String)
         case delivered(at: Int64)
         case off(reason: String)
         /// Something other than the endpoint delays deliveries.
@@ -42,7 +42,8 @@ extension WebhookStore {
         var fields: [(String, String)] {
             switch self {
             case .cursor(let shard, let id): [("cursor:\(shard)", id)]
-            case .failing(let since, let error): [("failing_since", "\(since)"), ("last_error", error)]
+            case .failing(let since, let at, let error):
+                [("failing_since", "\(since)"), ("failed_at", "\(at)"), ("last_error", error)]
             case .delivered(let at): [("delivered_at", "\(at)"), ("failing_since", ""), ("last_error", "")]
             case .off(let reason): [("off_reason", reason), ("state", "off")]
             case .delayed(let reason): [("last_error", reason)]

@@ -16,8 +16,8 @@ package struct WebhookStore: Sendable {
     package static let maxSecrets = 8
     /// Maximum number of ids that are read from the set of webhooks, which others could have written to.
     private static let longestSet = 1_000
-    /// How many jobs' waiting events are removed with a webhook in one step.
-    private static let removalBatch = 500
+    /// How many jobs' and riders' waiting events are removed with a webhook, or become due, in one step.
+    package static let batch = 500
 
     package init(ledger: RedisClient, settings: LiveStateSettings) {
         self.streams = EventStreams(ledger: ledger, settings: settings)
@@ -87,7 +87,7 @@ package struct WebhookStore: Sendable {
         let removed = try await self.ledger.send(["DEL", .text(self.keyspace.webhook(id))]).get()
         _ = try await self.ledger.send(["SREM", .text(self.keyspace.webhooks), .text(id)]).get()
         try await skippingMalformedData {
-            while case let due = try await self.nextDue(id, before: "+inf", most: Self.removalBatch), !due.isEmpty {
+            while case let due = try await self.nextDue(id, before: "+inf", most: Self.batch), !due.isEmpty {
                 for subject in due.compactMap(\.text).filter(\.isNonce) {
                     let waiting = self.keyspace.waiting(of: subject, ofWebhook: id)
                     _ = try await self.ledger.send(["DEL", .text(waiting)]).get()
@@ -120,14 +120,33 @@ package struct WebhookStore: Sendable {
         return webhook
     }
 
-    /// Switches a webhook on again after its endpoint accepted a test.
+    /// Switches a webhook on again after its endpoint accepted a test, and delivers the events that wait without
+    /// another delay.
     ///
     /// - Parameter at: time of the test, ms since the epoch.
     /// - Returns: `false` when there is no such webhook any longer.
     package func switchOn(_ id: String, at: Int64) async throws -> Bool {
+        try await skippingMalformedData { try await self.endDelays(of: id, at: at) }
         let answer = try await self.ledger.evaluate(
             Scripts.switchOnWebhook, keys: [self.keyspace.webhook(id)], arguments: [.integer(at)]
         ).get()
         return answer.array?.first?.integer == 1
+    }
+
+    /// Makes everything due that waits for a later attempt, in steps that do not occupy Redis for long. The worker
+    /// limits how much of it is sent at the same time.
+    private func endDelays(of id: String, at now: Int64) async throws {
+        let due = self.keyspace.due(ofWebhook: id)
+        // An endpoint that fails again meanwhile does not prolong this.
+        for _ in 0...(Self.maxWaiting / Self.batch) {
+            let later =
+                try await self.ledger.send([
+                    "ZRANGEBYSCORE", .text(due), .text("(\(now)"), "+inf", "LIMIT", "0", .integer(Self.batch),
+                ]).get().array ?? []
+            guard !later.isEmpty else { return }
+            let members = later.compactMap(\.bytes).flatMap { [RedisCommand.Word.integer(now), .bytes($0)] }
+            // XX: what was delivered or erased in between is not added again.
+            _ = try await self.ledger.send(RedisCommand(["ZADD", .text(due), "XX"] + members)).get()
+        }
     }
 }

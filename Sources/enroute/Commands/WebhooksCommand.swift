@@ -155,7 +155,7 @@ struct WebhooksCommand: AsyncParsableCommand {
 
     struct Test: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Sends a test event. If it is accepted, a webhook that is off is switched on.")
+            abstract: "Sends a test event. If accepted, the webhook is switched on, and waiting events are sent.")
 
         @OptionGroup var target: Target
 
@@ -190,7 +190,8 @@ struct WebhooksCommand: AsyncParsableCommand {
     }
 
     struct Undelivered: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Lists the oldest events that were given up.")
+        static let configuration = CommandConfiguration(
+            abstract: "Lists the oldest \(WebhookStore.page) events that were given up.")
 
         @Option(help: "Only events after this entry of the list.")
         var after: String?
@@ -203,14 +204,26 @@ struct WebhooksCommand: AsyncParsableCommand {
             try await self.target.perform {
                 try await $0.undelivered($1, after: self.after)
             } report: { found in
-                let events = found.map { UndeliveredDocument($0) }
-                try self.target.options.say(
-                    Document(events: events),
-                    events.isEmpty
-                        ? "Every event was delivered, or still waits."
-                        : events.map { "\($0.entry)  \($0.id)  \($0.subject)  \($0.attempts) attempts  \($0.reason)" }
-                            .joined(separator: "\n"))
+                let events = found.events.map { UndeliveredDocument($0) }
+                try self.target.options.say(Document(events: events), self.text(events, of: found.total))
             }
+        }
+
+        private func text(_ events: [UndeliveredDocument], of total: Int) -> String {
+            guard let last = events.last else {
+                return self.after.map { "No undelivered event follows \($0)." }
+                    ?? "Every event was delivered, or still waits."
+            }
+            var lines = events.map {
+                "\($0.entry)  \($0.id)  \($0.subject)  \($0.attempts) attempts  \($0.reason)"
+            }
+            if events.count == WebhookStore.page, total > events.count {
+                lines += [
+                    "These are \(events.count) of \(total) undelivered events. For the next ones, run:",
+                    "enroute webhooks undelivered \(self.target.id) --after \(last.entry)",
+                ]
+            }
+            return lines.joined(separator: "\n")
         }
     }
 
@@ -222,15 +235,15 @@ struct WebhooksCommand: AsyncParsableCommand {
 
         @OptionGroup var target: Target
 
-        private struct Document: Encodable { var replayed: Int }
-
         func run() async throws {
             try await self.target.perform {
                 try await $0.replay($1, only: self.event)
-            } report: { replayed in
-                let hint = replayed.isOn ? "" : "; the webhook is off; switch it on with a successful test"
+            } report: { result in
+                let isCut = result.count == WebhookOperations.longestReplay && result.remaining > 0
+                let more = isCut ? "; \(result.remaining) remain: repeat the command" : ""
+                let hint = result.isOn ? "" : "; the webhook is off; switch it on with a successful test"
                 try self.target.options.say(
-                    Document(replayed: replayed.count), "\(replayed.count) events wait for delivery" + hint)
+                    ReplayDocument(result), "\(result.count) undelivered events were queued for delivery" + more + hint)
             }
         }
     }
