@@ -17,4 +17,12 @@ extension TripValidators {
             self.reporter = reporter.flatMap { $0.isNameless ? nil : $0 }
         }
     }
+
+    /// Travel mode was switched off, so positions are no longer shown.
+    package func restart(_ key: Key) { self.entries[key]?.trip.restart() }
+
+    /// The same for every device of the rider.
+    func restart(_ job: JobID, of rider: PersonID) {
+        for (key, entry) in self.entries where key.job == job && key.rider == rider { entry.trip.restart() }
+    }
 }
