@@ -193,7 +193,7 @@ import Webhooks
     }
 
     @Test(arguments: [false, true])
-    func `a browser is notified although its link has expired, unless the link was revoked`(isRevoked: Bool)
+    func `I1: a browser is notified although its link has expired, unless the link was revoked`(isRevoked: Bool)
         async throws
     {
         try await Self.run { gateway, service in
