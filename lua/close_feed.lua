@@ -1,13 +1,13 @@
 #!lua flags=allow-oom
--- close_feed: stop a job's positions, delete the last one and the arrival time, and tell the followers why.
+-- close_feed: stop a job's positions, delete the last one and the arrival time, and notify the followers of the reason.
 --
--- The live half of switching travel mode off, of an arrival, of the job's end, of its time limit and of a reassignment. It
--- runs before the ledger is changed, so a failure in between shows too little, never too much. Where the ledger's decision may
--- have raced with another one, it runs again afterwards, with `not_later`.
+-- Runs when travel mode is switched off, when the rider arrives or reaches the time limit, and when the job ends or is
+-- reassigned. It runs before the ledger is changed, so after a failure in between followers see too little, never too much.
+-- If the ledger's decision may have raced with another one, it runs again afterwards, with `not_later`.
 --
--- An entry without a rider stays behind: a closed feed must differ from a forgotten one, because only a forgotten feed is
--- reopened automatically. When the job has ended, that entry stays for a minute, in case an open_feed is still on its way,
--- and the counts of validated fixes are deleted.
+-- An entry without a rider remains, because a closed feed must differ from a lost one: only a lost feed is reopened
+-- automatically. When the job has ended, that entry stays for a minute, in case a delayed open_feed still arrives, and the
+-- validation results are deleted.
 --
 -- The script also runs on an instance that is full (allow-oom), because it deletes more than it writes.
 --
@@ -24,7 +24,7 @@
 -- ARGV[4]  deadline               close only a feed with this deadline, and only once it has passed: ms since the epoch, 13
 --                                 digits; '' for any
 -- ARGV[5]  ended                  1 when the job has ended, 0 when only its positions stop
--- ARGV[6]  not_later              1 to leave a feed open that a later decision than `fence` has opened; else 0
+-- ARGV[6]  not_later              1 to leave the feed open if a decision later than `fence` has opened it; else 0
 -- Errors   'ERR close_feed: ...' on a bad argument; nothing is written.
 -- Returns  {1, keys, now_ms} closed; `keys` keys were cleared   {0} it was not open, or has another deadline
 --          {-2} another rider shares its position for this job   {-3, now_ms} the deadline has not passed

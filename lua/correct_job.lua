@@ -2,10 +2,10 @@
 -- correct_job: return a job from a wrong status to another one, which need not be allowed by the lifecycle.
 --
 -- Nothing is rewritten: the correction is a new entry of the log, with the status that it corrects and the reason. Followers
--- read the job again, because a status message would only add a step to those that they have seen.
+-- read the job again, because a status message would only add a step to those they have already received.
 --
--- The caller has read the job and decides from that what may follow. `expected` makes sure that nothing came in between. A
--- request that the same actor repeats gets the first answer, as long as the log still holds it.
+-- The caller reads the job and decides which status may follow. `expected` ensures that the job has not changed since. A
+-- request that the same actor repeats gets the first answer as long as the log holds it.
 --
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record
@@ -20,7 +20,7 @@
 -- ARGV[6]  request                id of the request, 0 to 128 printable characters
 -- ARGV[7]  allows_travel          1 when travel mode may be on in this status, else 0
 -- ARGV[8]  ends_job               1 when the job ends with this status, else 0
--- ARGV[9]  drops_rider            1 to take the job from its rider, who cannot have it again, else 0
+-- ARGV[9]  drops_rider            1 to unassign the rider, which cannot get the task again, else 0
 -- ARGV[10] retention_ms           ms the record is retained after this change, 1 to 1,000,000,000,000
 -- Errors   'ERR correct_job: ...' on a bad argument; nothing is written.
 -- Returns  {1, epoch, prev, id, at_ms, corrected, rider} corrected; `corrected` is the status before, `rider` may be ''
@@ -94,7 +94,7 @@ local function append_event(kind, epoch, zone, at, data)
     'data', '{' .. data .. '}')
 end
 
--- The id is made as in publish_status, and leaves the same room for late entries.
+-- The id is built as in publish_status and leaves the same room for late entries.
 local digest = tonumber(string.sub(redis.sha1hex(table.concat({prev, status, now, actor, request}, ' ')), 1, 8), 16)
 local last_ms, last_sequence = string.match(prev, '^(%d+)%-(%d+)$')
 local ms = now

@@ -18,8 +18,8 @@
 -- ARGV[8]  epoch                  nonce that identifies this record, 1 to 64 of [A-Za-z0-9_-]
 -- ARGV[9]  actor                  who created it, 1 to 64 of [A-Za-z0-9_-]
 -- ARGV[10] retention_ms           ms the record is retained after its last change, 1 to 1,000,000,000,000
--- ARGV[11] display                what followers see besides, JSON object, or ''
--- ARGV[12] metadata               what services and operations see besides, JSON object, or ''
+-- ARGV[11] display                further details for followers, JSON object, or ''
+-- ARGV[12] metadata               further details for services and operations staff, JSON object, or ''
 -- ARGV[13] recipient              whom the rider delivers to or visits, JSON object, or ''
 -- ARGV[14] occurred_at            when it was created, ms since the epoch, 13 digits, or '' for now
 -- Errors   'ERR create_job: ...' on a bad argument; nothing is written.

@@ -4,7 +4,8 @@
 -- An argument '' keeps the stored value; display, metadata and recipient are removed by '{}'. The gateways of followers
 -- read the job again, so a new destination is shown immediately.
 --
--- The caller has checked the new values together with the stored ones. `revision` makes sure that nothing came in between.
+-- The caller has checked the new values together with the stored ones. `revision` ensures that the record has not changed
+-- since.
 --
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record
@@ -16,8 +17,8 @@
 -- ARGV[4]  vendor                 JSON object, or ''
 -- ARGV[5]  ended                  statuses in which a job can no longer be changed, joined by commas
 -- ARGV[6]  retention_ms           ms the record is retained after this change, 1 to 1,000,000,000,000
--- ARGV[7]  display                what followers see besides, JSON object, or ''
--- ARGV[8]  metadata               what services and operations see besides, JSON object, or ''
+-- ARGV[7]  display                further details for followers, JSON object, or ''
+-- ARGV[8]  metadata               further details for services and operations staff, JSON object, or ''
 -- ARGV[9]  recipient              whom the rider delivers to or visits, JSON object, or ''
 -- ARGV[10] revision               of the record that the caller has read, 1 to 15 digits; '' for any
 -- Errors   'ERR describe_job: ...' on a bad argument; nothing is written.

@@ -1,15 +1,15 @@
 #!lua
--- drop_link: delete a tracking link and its viewers, also one that is still on its way.
+-- drop_link: delete a tracking link and its viewers, even if the link has not been written yet.
 --
--- A link is listed before it is written (list_link). One that is listed and missing may be written a moment later, so its key
--- is blocked: issue_link leaves it unchanged.
+-- A link is listed (list_link) before it is written. A link that is listed but missing may be written a moment later, so this
+-- script blocks its key: issue_link then writes nothing.
 --
 -- Role     ledger
 -- KEYS[1]  link:{<id>}            hash     deleted; only `dropped` for block_ms if there was no link
 -- KEYS[2]  link:{<id>}:viewers    zset     deleted
 -- ARGV[1]  block_ms               ms for which a missing link cannot be written, 1 to 3,600,000
 -- Errors   'ERR drop_link: ...' on a bad argument; nothing is written.
--- Returns  {keys} this many keys were deleted
+-- Returns  {keys} the number of keys deleted
 -- Cost     O(viewers), at most 100
 
 if #KEYS ~= 2 or #ARGV ~= 1 then

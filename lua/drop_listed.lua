@@ -1,8 +1,8 @@
 #!lua
 -- drop_listed: remove a job from the list of a person or a zone, unless it was listed again meanwhile.
 --
--- Whoever reads a list removes what the jobs' records contradict. A gateway that is about to write such a record has listed the
--- job with a newer score before, and that entry must stay.
+-- A gateway that reads a list removes the entries that the jobs' records contradict. Another gateway may just have listed a
+-- job again, with a newer score, before it writes the record. That entry must stay.
 --
 -- Role     ledger
 -- KEYS[1]  jobs:rider:{<rider>}   zset     or jobs:customer:{<customer>} or zone:{<zone>}:jobs: jobs by time, ms

@@ -1,5 +1,5 @@
 #!lua
--- drop_waiting: remove what cannot be delivered to a webhook: an entry of `due` without events, or malformed data.
+-- drop_waiting: remove data that cannot be delivered to a webhook: an entry of `due` without events, or malformed data.
 --
 -- Role     ledger
 -- KEYS[1]  webhook:{<id>}:lease               string   the gateway that delivers its events
@@ -9,9 +9,9 @@
 -- KEYS[5]  webhook:{<id>}:waiting:<subject>   list     its waiting events, oldest first
 -- ARGV[1]  holder                 1 to 64 of [A-Za-z0-9_-]
 -- ARGV[2]  subject                job or rider, 1 to 64 of [A-Za-z0-9_-]
--- ARGV[3]  what                   first: the first waiting event too | orphan: nothing that waits
+-- ARGV[3]  what                   first: remove the first waiting event | orphan: remove the entry only if no event waits
 -- Errors   'ERR drop_waiting: ...' on a bad argument; nothing is written.
--- Returns  {1} something was removed   {0} events wait, and stay   {-1} the caller does not hold the lease
+-- Returns  {1} something was removed   {0} events wait: nothing was removed   {-1} the caller does not hold the lease
 -- Cost     O(1)
 
 if #KEYS ~= 5 or #ARGV ~= 3 then

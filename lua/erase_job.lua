@@ -4,11 +4,11 @@
 -- A job with a tracking link is not erased: the caller drops the links first (drop_link), and repeats that if another was
 -- listed meanwhile (list_link). The record is the last to go, so an interrupted erasure can be repeated.
 --
--- The last event of the job says that it was erased, so that other systems can erase it too. It names nobody.
+-- The last event of the job says that it was erased, so that other systems can erase it too. It names no person.
 --
--- Two fields stay for a while, without anything about the job. All other scripts treat such a record as missing.
+-- Two fields stay for a while; they say nothing about the job. All other scripts treat such a record as missing.
 --
---   fence   an open_feed of the erased job that is still on its way must not open the feed of a job created with the same id
+--   fence   a delayed open_feed of the erased job must not open the feed of a new job with the same id
 --   erased  the epochs of the last four erased records: an event that creates a job is recognized by its epoch, and must not
 --           bring the job back when a queue delivers it again
 --
@@ -42,7 +42,7 @@ if not lifetime or lifetime % 1 ~= 0 or lifetime < 1 or lifetime > 1e12 then
   return redis.error_reply('ERR erase_job: tombstone_ms must be 1 to 1000000000000')
 end
 
--- A key of another type is a malformed record, too. Of such a record there is nothing to compare: no script changes it.
+-- A key of another type is a malformed record too. It needs no comparison, because no script changes it.
 local record = redis.pcall('HMGET', KEYS[1], 'epoch', 'fence', 'zone', 'version', 'erased')
 local tombstones = (record[2] and 1 or 0) + (record[5] and 1 or 0)
 if not record.err and redis.call('HLEN', KEYS[1]) == tombstones then return {0} end

@@ -4,7 +4,7 @@
 -- list_link has listed the link before. If drop_link has dropped it since, for example because the job was erased, nothing is
 -- written.
 --
--- The secret is not stored. The id is the first half of the secret's digest, so whoever reads Redis cannot use the link.
+-- The secret is not stored. The id is the first half of the secret's digest, so nobody can use the link by reading Redis.
 --
 -- Role     ledger
 -- KEYS[1]  link:{<id>}            hash     job, customer, viewers, expires, actor; deleted when it expires

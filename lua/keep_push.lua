@@ -1,11 +1,11 @@
 #!lua
 -- keep_push: store or remove where a browser is notified when the rider of a job is near.
 --
--- A browser whose user has a tracking link is stored under link-<id>. There may be fewer of them, so that the viewers of links
--- leave places for the job's customer.
+-- The browser of a link viewer is stored under link-<id>. Fewer of these are allowed, so that link viewers leave room for the
+-- job's customer.
 --
--- The caller has read the job's record, and that the customer has access to it. If a later decision about the job has reached
--- the live instance since, such as its erasure, nothing is stored (close_feed).
+-- The caller has read the job's record and checked that the customer has access to it. If a later decision about the job,
+-- such as its erasure, has reached the live instance since (close_feed), nothing is stored.
 --
 -- Role     live
 -- KEYS[1]  job:{<job>}:push       hash     by the digest of the endpoint, after link- for a link viewer: the subscription
@@ -13,12 +13,12 @@
 -- ARGV[1]  id                     digest of the endpoint, 1 to 59 of [A-Za-z0-9_-]
 -- ARGV[2]  subscription           a JSON object of up to 2,048 bytes, or '' to remove it
 -- ARGV[3]  lifetime_ms            ms for which the job's subscriptions are stored, 1 to 604,800,000
--- ARGV[4]  most                   how many a job may have, 1 to 100
+-- ARGV[4]  most                   maximum number of subscriptions of a job, 1 to 100
 -- ARGV[5]  by_link                '1' for a link viewer, otherwise '0'; ignored for a removal
--- ARGV[6]  most_by_link           how many of them may be by tracking links, 1 to 100
+-- ARGV[6]  most_by_link           how many of them may belong to link viewers, 1 to 100
 -- ARGV[7]  fence                  of the record as the caller read it, 1 to 15 digits; ignored for a removal
 -- Errors   'ERR keep_push: ...' on a bad argument; nothing is written.
--- Returns  {1} stored, or removed   {0} the job has as many as it may
+-- Returns  {1} stored, or removed   {0} the job has the maximum number of subscriptions
 --          {-1} a later decision exists: read the record again
 -- Cost     O(subscriptions)
 
@@ -31,7 +31,8 @@ local by_link, most_by_link, fence = ARGV[5], tonumber(ARGV[6]), ARGV[7]
 if #id > 59 or not string.match(id, '^[%w_-]+$') then
   return redis.error_reply('ERR keep_push: id must be 1 to 59 of [A-Za-z0-9_-]')
 end
-if #subscription > 2048 or (subscription ~= '' and (string.byte(subscription) ~= 123 or string.byte(subscription, -1) ~= 125)) then
+if #subscription > 2048 or (subscription ~= ''
+  and (string.byte(subscription) ~= 123 or string.byte(subscription, -1) ~= 125)) then
   return redis.error_reply('ERR keep_push: subscription must be a JSON object of up to 2048 bytes')
 end
 if not lifetime or lifetime % 1 ~= 0 or lifetime < 1 or lifetime > 604800000 then
@@ -55,7 +56,7 @@ if subscription == '' then
   redis.call('HDEL', KEYS[1], mine, link)
   return {1}
 end
--- Malformed data, perhaps of another type, decides nothing.
+-- Malformed data, including a value of another type, is ignored.
 local travel = redis.pcall('GET', KEYS[2])
 local latest = type(travel) == 'string' and string.match(travel, '^(%d+) ')
 if latest and #latest <= 15 and tonumber(latest) > tonumber(fence) then return {-1} end

@@ -1,8 +1,8 @@
 #!lua
 -- list_link: add a tracking link to the list of its job, before issue_link writes the link.
 --
--- The list is in the slot of the job, so Redis decides here whether the job exists. erase_job erases no job whose list has a
--- link, so the erasure of a job finds all of its links, and none can be listed afterwards.
+-- The list is in the job's slot, so this script can check that the job exists. erase_job does not erase a job whose list has
+-- a link, so an erasure finds all links of the job, and none can be listed afterwards.
 --
 -- An entry stays for a minute longer than its link, which is written a moment later and perhaps by another clock.
 --
@@ -11,7 +11,7 @@
 -- KEYS[2]  job:{<job>}:links      zset     link ids, by the time at which each expires; deleted a minute after the last one
 --                                          can have expired
 -- ARGV[1]  id                     of the link, 32 of [0-9a-f]
--- ARGV[2]  customer               for whom it is created, 1 to 64 of [A-Za-z0-9_-]
+-- ARGV[2]  customer               the customer for whom it is created, 1 to 64 of [A-Za-z0-9_-]
 -- ARGV[3]  lifetime_ms            ms until it expires, 1 to 14,400,000
 -- Errors   'ERR list_link: ...' on a bad argument; nothing is written.
 -- Returns  {1, links} listed; the job has this many   {0} no such job, or it has another customer

@@ -2,7 +2,7 @@
 -- note_webhook: store a fact about a webhook: how far its events were read, or how its endpoint responds.
 --
 -- Only the holder of the webhook's lease may do this, and only while the webhook exists: otherwise a gateway that was slow
--- could set the place back, or bring a removed webhook into being again.
+-- could move the cursor back, or recreate a removed webhook.
 --
 -- Role     ledger
 -- KEYS[1]  webhook:{<id>}:lease   string   the gateway that delivers its events

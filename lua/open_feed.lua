@@ -1,9 +1,9 @@
 #!lua
 -- open_feed: allow one rider to publish positions for a job until a deadline, and notify the followers.
 --
--- The live half of switching travel mode on: start_travel has already decided it at the ledger, set the deadline and drawn
--- the fence. The deadline is absolute, so calling this again from any gateway does not extend it. The fence grows with every
--- decision, so a decision that was overtaken on its way, for example by a reassignment, does not open the feed.
+-- Switches travel mode on at the live instance: start_travel has already decided this in the ledger, set the deadline and
+-- issued the fence. The deadline is absolute, so calling this again from any gateway does not extend it. The fence grows with
+-- every decision, so a decision that arrives after a later one, for example a reassignment, does not open the feed.
 --
 -- Role     live
 -- KEYS[1]  job:{<job>}:travel     string   '<fence> <deadline> <rider> <device>', until a minute after the deadline
@@ -12,8 +12,8 @@
 -- ARGV[1]  rider                  1 to 64 of [A-Za-z0-9_-]
 -- ARGV[2]  deadline               ms since the epoch, from start_travel
 -- ARGV[3]  message                sent to the followers, a JSON object
--- ARGV[4]  mode                   if_absent to open the feed only when there is no entry, after a loss of data; resume to leave
---                                 the device as it is if it and this one have no name; else ''
+-- ARGV[4]  mode                   if_absent to open the feed only when there is no entry, after a loss of data; resume to
+--                                 keep the stored device if neither it nor this one has a name; else ''
 -- ARGV[5]  fence                  from start_travel, 1 to 15 digits
 -- ARGV[6]  device                 whose positions are published, 1 to 64 of [A-Za-z0-9_~-], or '' for any device
 -- Errors   'ERR open_feed: ...' on a bad argument; nothing is written.

@@ -1,7 +1,7 @@
 #!lua
--- park_event: let an event of a job or rider wait, because it or an earlier one could not be delivered to a webhook.
+-- park_event: queue an event of a job or rider, because it or an earlier one could not be delivered to a webhook.
 --
--- Events of one job or rider wait in order. An event that waits already is left where it is, so the call is safe to repeat.
+-- Events of one job or rider wait in order. An event that already waits stays where it is, so the call is safe to repeat.
 --
 -- Role     ledger
 -- KEYS[1]  webhook:{<id>}:lease               string   the gateway that delivers its events
@@ -16,7 +16,7 @@
 -- ARGV[5]  event                  1 to 16,384 bytes
 -- ARGV[6]  most                   how many events may wait for the webhook, 1 to 10,000,000
 -- Errors   'ERR park_event: ...' on a bad argument; nothing is written.
--- Returns  {1, waiting} waits   {2} waited already   {0} there is no such webhook   {-1} the caller does not hold the lease
+-- Returns  {1, waiting} queued   {2} it already waits   {0} there is no such webhook   {-1} the caller does not hold the lease
 --          {-2, waiting} too many events wait: nothing is written
 -- Cost     O(events of the subject that wait)
 

@@ -1,9 +1,9 @@
 #!lua
 -- place_riders: store the places of riders of a zone, for finding the nearest; assign_rider alone decides who gets a task.
 --
--- A gateway sends the places that changed within two seconds in one call: in a call of 100, a rider takes 3.1 us, alone 15.4
--- (INFO commandstats). Each call removes up to ten places more than it stores, if they are older than their lifetime. When no
--- calls come, the keys expire as a whole.
+-- A gateway sends the places that changed within two seconds in one call: in a call of 100, a place takes 3.1 us, alone 15.4
+-- us (INFO commandstats). Each call removes expired places: up to ten more than it stores. Without further calls, the keys
+-- expire.
 --
 -- Role     live
 -- KEYS[1]  riders:{<zone>}:geo             geo      where the riders are
@@ -12,7 +12,7 @@
 --                                 [A-Za-z0-9_-], degrees are -180 to 180 and -85.05112878 to 85.05112878 (a geo key's range)
 -- ARGV[2]  lifetime_ms            ms for which a place is valid, 1 to 86,400,000
 -- Errors   'ERR place_riders: ...' on a bad argument; nothing is written.
--- Returns  {n, removed} stored n places, and this many expired places removed
+-- Returns  {n, removed} n places stored, and `removed` expired places removed
 -- Cost     O(n log riders)
 
 if #KEYS ~= 2 or #ARGV ~= 2 then
@@ -24,7 +24,7 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local places, seen, count, length = {}, {}, 0, -1
 for rider, longitude, latitude in string.gmatch(ARGV[1], '([%w_-]+) ([^ ]+) ([^ ]+)') do
   local east, north = tonumber(longitude), tonumber(latitude)
-  -- Written this way so that nan is refused too.
+  -- Every comparison with nan is false, so nan is refused too.
   local is_place = east and north and east >= -180 and east <= 180 and north >= -85.05112878 and north <= 85.05112878
   if #rider > 64 or not is_place then break end
   count, length = count + 1, length + #rider + #longitude + #latitude + 3

@@ -2,8 +2,8 @@
 -- publish_eta: store the estimated arrival of a rider at a job and publish it to the job's followers.
 --
 -- Several gateways may have followers of the job and calculate its arrival at the same time. A caller whose estimate is no
--- better than the stored one passes the least age that the stored one must have to be replaced. The stored estimate carries
--- the fence of its travel mode, so an estimate for another rider is never shown.
+-- better than the stored one passes the minimum age at which the stored one may be replaced. The stored estimate carries the
+-- fence of its travel mode, so an estimate for another rider is never shown.
 --
 -- Role     live
 -- KEYS[1]  job:{<job>}:travel     string   '<fence> <deadline> <rider>'; without a rider when travel mode is off
@@ -50,7 +50,7 @@ local stored = redis.call('GET', KEYS[2])
 if stored then
   -- A malformed entry has no fence and is replaced.
   local stored_fence, written = string.match(stored, '^(%d+) (%d+) ')
-  -- After the clock was set back the age would be negative.
+  -- If the clock was set back, the age would be negative.
   local age = math.max(0, now - tonumber(written or '0'))
   if stored_fence == fence and age < min_age then return {0, age} end
 end

@@ -9,8 +9,8 @@
 -- stored position needs no parsing. The id is max(previous + 1, Redis TIME in microseconds), so it keeps growing after a
 -- failover, where a plain counter would issue the same numbers again.
 --
--- One device reports for a trip: the one in KEYS[1]. The name of a device that has none begins with '~' and lasts as long as its
--- connection; such a device may go on for another one of its kind that is silent, or that has given up (release_feed).
+-- One device reports for a trip: the one in KEYS[1]. A device without a name gets one that starts with '~' for as long as its
+-- connection lasts. It may replace another device of this kind that is silent or has disconnected (release_feed).
 --
 -- Role     live
 -- KEYS[1]  job:{<job>}:travel     string   '<fence> <deadline> <rider> <device>'; without a rider when travel mode is off
@@ -75,8 +75,8 @@ if type(stored) == 'string' then
 end
 local malformed = stored and not (stored_id and #stored_id == 16 and #stored_at == 13)
 if reporter ~= device then
-  -- A phone that comes to the foreground ends its REST requests and opens a connection, so these are silent sooner. No device
-  -- is asked to report less often than every 20 s.
+  -- An app that comes to the foreground stops its REST requests and opens a connection, so a REST reporter counts as silent
+  -- sooner. No device is asked to report less often than every 20 s.
   local silence = reporter == '~rest' and 5000 or 30000
   local is_silent = not stored or malformed or now - tonumber(string.sub(stored_id, 1, 13)) > silence
   local are_nameless = string.byte(device) == 126 and string.byte(reporter) == 126

@@ -6,13 +6,13 @@
 -- prev is the id of the event before.
 --
 -- A caller that does not know whether its change was made repeats it with the same request id and receives the first answer,
--- as long as the log still holds it (the newest 64 events). A request id belongs to its actor. The id of an event from another
--- system names its source, so whoever delivers the event again gets the first answer.
+-- as long as the log still holds it (the newest 64 events). A request id belongs to its actor. The request id of an event
+-- from another system contains its source, so a repeated delivery gets the first answer, whichever actor makes it.
 --
 -- The id is '<ms>-<digest of prev and of what is written>', so it stands for the whole history up to this event. With a plain
 -- sequence, a new master whose clock is behind could give a status the id of one that was lost with the old master, and a
--- follower that returns with that id would be told that it has missed nothing. Of two events in the same ms, the second leaves
--- room for the ids of late entries (record_late).
+-- follower that returns with that id would seem to have missed nothing. Of two events in the same ms, the second leaves room
+-- for the ids of late entries (record_late).
 --
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record
@@ -33,7 +33,7 @@
 -- ARGV[12] party                  customer | rider when the actor must be the job's own; '' when it may act for anyone
 -- ARGV[13] received               when a gateway received the change, ms since the epoch, 13 digits, or ''
 -- ARGV[14] traceparent            W3C Trace Context of the request, version 00, or ''
---                                 Both are optional members of the message, and not stored.
+--                                 `received` and `traceparent` are optional members of the message and are not stored.
 -- ARGV[15] ends_job               1 when the job ends with this status, else 0
 -- Errors   'ERR publish_status: ...' on a bad argument; nothing is written.
 -- Returns  {1, epoch, prev, id, at_ms} published   {0} no such job   {-1, status, head} not allowed from this status
@@ -141,7 +141,7 @@ end
 if ends_job == '1' then append_event('closed', epoch, record[5], at, '"status":"' .. status .. '"') end
 local changes = {'status', status, 'status_at', at, 'head', id, 'version', string.format('%.0f', version)}
 if is_step == '1' then changes[9], changes[10] = 'reached', status end
--- How long preparation usually takes is known from the acceptance on.
+-- The usual preparation time counts from the acceptance.
 if status == 'accepted' then changes[#changes + 1], changes[#changes + 2] = 'accepted_at', at end
 if ends_travel == '1' then changes[#changes + 1], changes[#changes + 2] = 'travel_active', '0' end
 redis.call('HSET', KEYS[1], unpack(changes))

@@ -4,13 +4,13 @@
 -- The entry is marked `late`. Neither the status nor the newest event changes, nothing is published, and recover_job and
 -- publish_status skip the entry. Its id follows the newest entry; publish_status and correct_job leave room for it.
 --
--- Late entries must not push out what happened in time: the log holds at most 32 of them.
+-- Late entries must not displace those that arrived in time, so the log holds at most 32 of them.
 --
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record; only read
 -- KEYS[2]  job:{<job>}:log        stream   status events in order, at most 64
 -- ARGV[1]  status                 the status that was reached, 1 to 40 of [a-z_]; '' for an assignment
--- ARGV[2]  happens_once           1 when a job has this status once, so that a known one is not recorded again, else 0
+-- ARGV[2]  happens_once           1 when a job can have this status only once, so it is not recorded twice, else 0
 -- ARGV[3]  rider                  of an assignment: 1 to 64 of [A-Za-z0-9_-], '' for none, '*' unchanged
 -- ARGV[4]  customer               of an assignment: 1 to 64 of [A-Za-z0-9_-], or '' unchanged
 -- ARGV[5]  actor                  who sent it, 1 to 64 of [A-Za-z0-9_-]

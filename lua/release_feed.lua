@@ -1,12 +1,12 @@
 #!lua
--- release_feed: let another device of the same rider report for a job, after the connection of a device without a name has closed.
+-- release_feed: let another device of the same rider report for a job, after a device without a name has disconnected.
 --
 -- Travel mode stays on. The next device that publishes is the reporter (publish_location).
 --
 -- Role     live
 -- KEYS[1]  job:{<job>}:travel     string   '<fence> <deadline> <rider> <device>'
 -- ARGV[1]  rider                  1 to 64 of [A-Za-z0-9_-]
--- ARGV[2]  device                 the device that has gone, 1 to 64 of [A-Za-z0-9_~-]
+-- ARGV[2]  device                 the device that has disconnected, 1 to 64 of [A-Za-z0-9_~-]
 -- Errors   'ERR release_feed: ...' on a bad argument; nothing is written.
 -- Returns  {1} released   {0} another device or rider reports, or none
 -- Cost     O(1)

@@ -1,7 +1,7 @@
 #!lua
--- replay_event: let an event that could not be delivered to a webhook wait for delivery again.
+-- replay_event: queue an event for delivery again that could not be delivered to a webhook.
 --
--- It waits behind the events of the same job or rider that wait already, with all its attempts.
+-- It waits behind the events of the same job or rider that already wait, and gets all its attempts again.
 --
 -- Role     ledger
 -- KEYS[1]  webhook:{<id>}                     hash     the webhook
@@ -12,7 +12,7 @@
 -- ARGV[2]  subject                job or rider, 1 to 64 of [A-Za-z0-9_-]
 -- ARGV[3]  due                    when to deliver it, ms since the epoch, 13 digits
 -- Errors   'ERR replay_event: ...' on a bad argument; nothing is written.
--- Returns  {1, waiting} waits   {0} there is no such webhook or no such entry of this subject
+-- Returns  {1, waiting} queued   {0} there is no such webhook or no such entry of this subject
 -- Cost     O(1)
 
 if #KEYS ~= 4 or #ARGV ~= 3 then

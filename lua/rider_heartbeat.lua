@@ -14,12 +14,12 @@
 -- ARGV[1]  zone                   1 to 64 of [A-Za-z0-9_-]
 -- ARGV[2]  rider                  1 to 64 of [A-Za-z0-9_-]
 -- ARGV[3]  device                 the rider's device, 1 to 64 of [A-Za-z0-9_-], or '' when it is unknown
--- ARGV[4]  takes_over             1 when this device has just signed in and becomes the rider's, else 0
+-- ARGV[4]  takes_over             1 when this device has just signed in and becomes the rider's device, else 0
 -- ARGV[5]  reach_ms               ms after a heartbeat for which a rider counts as reachable, 1 to 86,400,000
 -- Errors   'ERR rider_heartbeat: ...' on a bad argument; nothing is written.
 -- Returns  {1, version} recorded   {2, version} recorded; the rider is reachable again or changed its device
 --          {0} no such rider in the zone   {-1, version} offline: nothing is changed
---          {-2, device} another device is the rider's: not recorded
+--          {-2, device} the rider uses this other device: not recorded
 -- Cost     O(log riders), plus one SPUBLISH when something changed
 
 if #KEYS ~= 6 or #ARGV ~= 5 then

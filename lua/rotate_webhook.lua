@@ -1,13 +1,13 @@
 #!lua
--- rotate_webhook: give a webhook a new secret. The previous ones sign too until they expire.
+-- rotate_webhook: give a webhook a new secret. Events are also signed with the previous ones until these expire.
 --
--- Reading and writing the secrets is one step: of two rotations at the same time, both secrets sign.
+-- Reading and writing the secrets is one step, so two rotations at the same time keep both new secrets.
 --
 -- Role     ledger
 -- KEYS[1]  webhook:{<id>}         hash     the webhook
 -- ARGV[1]  secret                 whsec_ and base64, 1 to 200 of [A-Za-z0-9+/=_]
 -- ARGV[2]  now                    ms since the epoch, 13 digits
--- ARGV[3]  expires                when the secret that is the current one expires, ms since the epoch, 13 digits
+-- ARGV[3]  expires                when the secret that was current until now expires, ms since the epoch, 13 digits
 -- ARGV[4]  most                   maximum number of secrets, 2 to 20; the oldest ones beyond it are removed
 -- Errors   'ERR rotate_webhook: ...' on a bad argument; nothing is written.
 -- Returns  {1, secrets} as stored: <secret>:<expires>, the new one first   {0} there is no such webhook

@@ -1,8 +1,8 @@
 #!lua
--- set_rider_online: record that a rider declares that it works; the rider joins the pool if it may.
+-- set_rider_online: record that a rider starts working, declared by the rider; it joins the pool if it may.
 --
 -- The declaration holds until the rider changes it, whatever happens to the app or the gateway. The device that sends it
--- becomes the rider's: of two devices the newest wins. The call also counts as a heartbeat.
+-- becomes the rider's device; if two devices send it, the later one wins. The call also counts as a heartbeat.
 --
 -- Role     ledger
 -- KEYS[1]  rider:{<zone>}:<rider>          hash     the record

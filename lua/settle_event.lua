@@ -15,7 +15,7 @@
 -- ARGV[5]  due                    next attempt for the subject, ms since the epoch, 13 digits
 -- ARGV[6]  reason                 of a failure, 0 to 200 bytes without control characters
 -- Errors   'ERR settle_event: ...' on a bad argument; nothing is written.
--- Returns  {1, left} recorded; so many events of the subject are left   {0} it is not the first event of the subject
+-- Returns  {1, left} recorded; `left` events of the subject still wait   {0} it is not the first event of the subject
 --          {-1} the caller does not hold the lease
 -- Cost     O(1)
 

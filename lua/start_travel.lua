@@ -2,13 +2,13 @@
 -- start_travel: decide whether a rider may share its position for a job, and until when.
 --
 -- The deadline is set when this rider first starts, and stored in the record: stopping and starting again, from another
--- gateway or another device, does not extend it. open_feed then opens the live half until that deadline, with the fence drawn
--- here. A later decision has a greater fence.
+-- gateway or another device, does not extend it. open_feed then opens the feed on the live instance until that deadline, with
+-- the fence issued here. A later decision has a greater fence.
 --
 -- The record names the device that started last, and only that device may resume: a device that was offline while another one
--- took over must not take the trip back by itself. Of devices without a name, whose names last as long as their connections,
--- open_feed decides which one goes on. Nor may a device resume what was switched off since, by any device of the rider, by the
--- service or by the status.
+-- took over must not take the trip back by itself. Devices without a name get one that lasts as long as their connection;
+-- among these, open_feed decides which one continues. No device may resume after travel mode was switched off, by any device
+-- of the rider, by the service or by the status.
 --
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record
@@ -55,7 +55,7 @@ local record = redis.call('HMGET', KEYS[1], 'rider', 'status', 'travel_deadline'
 if not record[2] then return {0} end
 if record[1] ~= rider then return {-1} end
 if not string.find(',' .. allowed .. ',', ',' .. record[2] .. ',', 1, true) then return {-2, record[2]} end
--- Of a rider that had the job before, the name means nothing.
+-- A device of a rider that had the job before does not count.
 local reporter = rider .. ' ' .. ARGV[5]
 if ARGV[6] == '1' and record[9] and record[9] ~= reporter and string.sub(record[9], 1, #rider + 1) == rider .. ' ' then
   local are_nameless = string.byte(ARGV[5]) == 126 and string.byte(record[9], #rider + 2) == 126
@@ -93,7 +93,7 @@ if record[7] ~= '1' then
 end
 redis.call('HSET', KEYS[1], 'travel_active', '1', 'travel_deadline', string.format('%.0f', deadline), 'fence', fence,
   'reporter', reporter, 'version', string.format('%.0f', version))
--- Positions from before are another device's, and say little about where this one is.
+-- Earlier positions are those of another device, and say little about where this one is.
 if record[9] ~= reporter then redis.call('HSET', KEYS[1], 'reporter_since', string.format('%.0f', now)) end
 redis.call('PEXPIRE', KEYS[1], retention)
 return {1, deadline, fence}

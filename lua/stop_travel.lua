@@ -1,11 +1,11 @@
 #!lua
 -- stop_travel: record that no rider shares its position for a job.
 --
--- close_feed has already closed the live half, and closes it again with the fence drawn here: another gateway may have opened it
--- in between. The deadline is kept, so starting again does not extend it.
+-- close_feed has already closed the feed, and runs again with the fence issued here, because another gateway may have opened
+-- the feed in between. The deadline is kept, so starting again does not extend it.
 --
--- A device that was offline when its rider switched travel mode off names itself: it must not switch off what another one has
--- started since.
+-- A device that was offline when its rider switched travel mode off passes its name, so that it does not switch off a trip
+-- that another device has started since.
 --
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record
@@ -41,7 +41,7 @@ local record = redis.call('HMGET', KEYS[1], 'rider', 'status', 'travel_active', 
   'version', 'fence', 'reporter')
 if not record[2] then return {0} end
 if rider ~= '' and record[1] ~= rider then return {-1} end
--- Of a rider that had the job before, the name means nothing.
+-- A device of a rider that had the job before does not count.
 local is_theirs = record[9] and string.sub(record[9], 1, #rider + 1) == rider .. ' '
 if ARGV[4] ~= '' and is_theirs and record[9] ~= rider .. ' ' .. ARGV[4] then
   local are_nameless = string.byte(ARGV[4]) == 126 and string.byte(record[9], #rider + 2) == 126

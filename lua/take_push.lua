@@ -5,7 +5,7 @@
 -- KEYS[1]  job:{<job>}:push       hash     by the digest of the endpoint: the subscription
 -- ARGV[1]  most                   how many to return, 1 to 100
 -- Errors   'ERR take_push: ...' on a bad argument; nothing is written.
--- Returns  {subscription, ...} in no order
+-- Returns  {subscription, ...} in no particular order
 -- Cost     O(subscriptions)
 
 if #KEYS ~= 1 or #ARGV ~= 1 then

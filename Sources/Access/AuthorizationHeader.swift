@@ -21,8 +21,8 @@ extension String {
     /// - Parameter scheme: in lower case, for instance `bearer`.
     package func hasScheme(_ scheme: String) -> Bool { Substring(self.bytesOfScheme).lowercased() == scheme }
 
-    /// The scheme of this Authorization header, for an error message. `nil` for what may be a token without a scheme, which no
-    /// message may repeat.
+    /// The scheme of this Authorization header, for an error message. `nil` if the text may be a token without a
+    /// scheme, which must not appear in a message.
     package var presentableScheme: String? {
         let scheme = self.bytesOfScheme
         guard scheme.endIndex < self.utf8.endIndex, (1...Self.longestPresentableScheme).contains(scheme.count),

@@ -15,8 +15,8 @@ struct Claims: Hashable {
     let job: JobID?
     let rider: PersonID?
 
-    /// - Throws: the first claim that is missing or wrong. Issuer and audience come first, so that a token for somebody else
-    ///   learns nothing more.
+    /// - Throws: the first claim that is missing or wrong. Issuer and audience are checked first, so that the refusal
+    ///   of a token for another service says nothing more.
     init(_ claims: ClaimSet, of provider: IdentityProvider, longestLifetime: Int64) throws(TokenRefusal) {
         let issuer = try Self.required(.issuer, try claims.string(.issuer))
         guard issuer == provider.issuer else { throw .wrongIssuer }
@@ -26,7 +26,8 @@ struct Claims: Hashable {
         }
         let expiresAt = try Self.required(.expiry, try claims.time(.expiry))
         let issuedAt = try Self.required(.issuedAt, try claims.time(.issuedAt))
-        // A restriction that is `null` is refused instead: otherwise the token would allow more than its issuer may have meant.
+        // Only optional claims may be `null`. A restriction that is `null` is refused, because the token would
+        // otherwise allow more than its issuer may have meant.
         let optional = claims.withoutNull
         let notBefore = try optional.time(.notBefore)
         // Both can be any integer, so their difference can overflow.

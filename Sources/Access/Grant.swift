@@ -108,7 +108,7 @@ extension Grant {
         }
     }
 
-    /// The party in whose name the grant changes jobs.
+    /// The party on whose behalf the grant changes jobs.
     package var party: JobParty {
         switch self.role {
         case .customer: .customer

@@ -1,5 +1,5 @@
 // How the tokens of one identity provider are read: its keys, what its tokens must contain, and which claims hold the person,
-// the role and the restrictions. Providers differ in all of it; the defaults are the claims of Enroute's own tokens.
+// the role and the restrictions. Providers differ in all of these; the defaults are the claims of Enroute's own tokens.
 
 internal import Crypto
 package import EnrouteWire
@@ -7,7 +7,7 @@ internal import FoundationEssentials
 
 /// An issuer whose tokens are accepted.
 package struct IdentityProvider: Sendable {
-    /// What becomes of a person's id that is not 1 to 64 characters of `[A-Za-z0-9_-]`.
+    /// How to treat a person's id that is not 1 to 64 characters of `[A-Za-z0-9_-]`.
     package enum PersonForm: String, Sendable, CaseIterable {
         /// The token is rejected.
         case plain
@@ -47,8 +47,8 @@ package struct IdentityProvider: Sendable {
     /// Which value of the role claim becomes which role; the first entry whose value the claim contains decides. If empty, the
     /// claim must be one of Enroute's roles.
     package var roles: [RoleEntry] = []
-    /// The role of tokens whose role claim is missing or contains nothing of `roles`; `nil` to reject them. The settings allow
-    /// customers and riders only: operations staff and services must be named.
+    /// The role of tokens whose role claim is missing or contains no value of `roles`; `nil` to reject them. The
+    /// settings allow customers and riders only: operations staff and services need an entry in `roles`.
     package var defaultRole: Role?
     /// Claims that limit the token to a job or to a rider's jobs, in addition to `authorization`.
     package var jobClaim: ClaimPath?
@@ -74,9 +74,7 @@ package struct IdentityProvider: Sendable {
         guard !id.isEmpty else { return nil }
         // An id that looks like a hash is hashed too, so that nobody can choose another person's hash as an id.
         if let person = PersonID(id), !Self.isHash(id) { return person }
-        let digest = Data(SHA256.hash(data: Data(id.utf8))).base64EncodedString()
-        let text = digest.map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 }.filter { $0 != "=" }
-        return PersonID(Self.hashPrefix + String(text))
+        return PersonID(Self.hashPrefix + Base64URL.text(Array(SHA256.hash(data: Data(id.utf8)))))
     }
 
     package static let hashPrefix = "s_"

@@ -1,5 +1,5 @@
-// The keys of all identity providers that publish them: a token that names an unknown key may wait for those of its issuer, and
-// of no other one.
+// The keys of all identity providers that publish them: a token that names an unknown key may wait for the keys of its
+// issuer, but not for those of another one.
 
 /// The sources of one verifier's keys.
 package struct IssuerKeys: Sendable {

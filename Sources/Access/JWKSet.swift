@@ -64,7 +64,7 @@ package struct JWKSet: Hashable, Sendable {
         }
         guard let published else { throw .malformed }
         var keys: [String: Material] = [:]
-        for key in published where key.isOurs {
+        for key in published where key.isSupported {
             guard !key.isPrivate else { throw .privateKey }
             guard !key.hasWrongType else { throw .badKey }
             guard let kid = key.members["kid"], !kid.isEmpty else { throw .keyWithoutName }
@@ -93,7 +93,7 @@ private struct PublishedKey {
     /// The string members.
     private(set) var members: [String: String] = [:]
     private(set) var isPrivate = false
-    /// Whether a member that is used has another type than it must have.
+    /// Whether a relevant member has the wrong type.
     private(set) var hasWrongType = false
     private var verifies = true
 
@@ -136,7 +136,7 @@ private struct PublishedKey {
     }
 
     /// Whether the key is for signatures, of a supported kind, and not limited to another algorithm.
-    var isOurs: Bool {
+    var isSupported: Bool {
         guard self.verifies, self.members["use"] ?? "sig" == "sig" else { return false }
         let algorithms: Set<String>
         switch (self.members["kty"], self.members["crv"]) {

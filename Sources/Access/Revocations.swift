@@ -7,10 +7,10 @@ internal import Synchronization
 
 /// What is revoked.
 package enum RevocationSubject: Hashable, Sendable {
-    /// Every token of this person that was issued up to now, also by a clock that is fast by `TokenVerifier.skew`. So it covers
-    /// tokens that are issued in the 30 s afterwards, too.
+    /// Every token of this person that was issued up to now, even by a clock that is fast by `TokenVerifier.skew`. So
+    /// it also covers tokens that are issued in the next 30 s.
     case user(PersonID)
-    /// `jti`
+    /// A token, by its `jti`.
     case token(String)
     /// Access to this job, for every role except operations and services.
     case job(JobID)
@@ -52,7 +52,7 @@ package enum RevocationSubject: Hashable, Sendable {
             self = .job(job)
         case .link:
             guard bytes.count == Self.linkLength,
-                bytes.allSatisfy({ (48...57).contains($0) || (97...102).contains($0) })
+                bytes.allSatisfy(\.isLowercaseHexDigit)
             else { return nil }
             self = .link(id)
         }
@@ -144,6 +144,8 @@ package final class Revocations: Sendable {
         self.retention = retentionMilliseconds
     }
 
+    /// Adds revocations, and removes expired entries at most once a minute.
+    ///
     /// - Parameter now: ms since the epoch.
     /// - Returns: the revocations that were not in the table before.
     package func apply(_ revocations: [Revocation], now: Int64) -> [Revocation] {

@@ -1,5 +1,5 @@
-// Explains a token to a person: what it says about itself, and what its grant allows and why not more. For `enroute token
-// inspect` only: nothing that is read before the signature is verified decides anything.
+// Explains a token to a person: what it says about itself, and what its grant allows or not, and why. For `enroute
+// token inspect` only: nothing that is read before the signature is verified decides anything.
 
 internal import EnrouteWire
 
@@ -41,10 +41,12 @@ extension Grant {
         case role([Role])
         /// The token is limited to one job, and the action concerns more.
         case limitedToJob
-        /// The token is limited to the jobs of a rider, whom it does not belong to.
+        /// The token is limited to the jobs of a rider, but does not belong to that rider.
         case limitedToRider
     }
 
+    /// Returns why the grant does not permit an action.
+    ///
     /// - Returns: `nil` if the action is allowed.
     package func obstacle(to verb: Verb) -> Obstacle? {
         guard !self.allows(verb) else { return nil }

@@ -13,7 +13,7 @@ package struct TokenRefusal: Error, Hashable, Sendable {
         case badAuthorization, lifetimeTooLong
         /// The token has no `kid`, and every key has one.
         case missingKeyID
-        /// The key is unknown, and the issuer could not be queried, or not again so soon.
+        /// The key is unknown, and the issuer could not be queried or was queried too recently.
         case keyUnavailable
     }
 

@@ -66,9 +66,11 @@ package struct TokenVerifier: Sendable {
         }
     }
 
-    /// Whether any provider has a key at the moment.
+    /// Whether any provider currently has a key.
     package var hasKeys: Bool { self.shared.state.withLock { $0.keys.contains { !$0.isEmpty } } }
 
+    /// Verifies a token and returns its grant.
+    ///
     /// - Parameter now: seconds since the epoch.
     package func verify(_ token: String, now: Int64) throws(TokenRefusal) -> Grant {
         guard token.utf8.count <= Self.longestToken else { throw .tooLong }
@@ -121,8 +123,9 @@ package struct TokenVerifier: Sendable {
             do throws(TokenRefusal) {
                 return try self.verify(token, keys[index], self.providers[index])
             } catch {
-                // Of several providers with this issuer, the one that came furthest explains best. But one whose keys have not
-                // been fetched yet may be the one that issued the token.
+                // If several providers have this issuer, the refusal of the one whose verification got furthest is the
+                // most helpful. But a provider whose keys have not been fetched yet may be the one that issued the
+                // token.
                 lacksKey = lacksKey || error.lacksKey
                 let isAboutAudience = error.claim == self.providers[index].audienceClaim
                 let lacksKeys = error == .unknownKey && keys[index].isEmpty
@@ -196,7 +199,7 @@ extension IdentityProvider {
 }
 
 extension TokenRefusal {
-    /// How far the verification came, for the choice between the refusals of several providers.
+    /// How far the verification got, to choose between the refusals of several providers.
     fileprivate var progress: Int {
         switch self.reason {
         case .unknownKey, .missingKeyID: 1

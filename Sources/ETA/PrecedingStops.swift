@@ -1,4 +1,4 @@
-// The stops that a rider makes before a job. The arrival time includes the path through all of them.
+// The stops that a rider makes before a job. The arrival time includes the route through all of them.
 
 package import EnrouteWire
 package import LiveState

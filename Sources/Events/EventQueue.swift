@@ -1,5 +1,5 @@
-// An SQS queue over its JSON protocol: receive with long polling, delete, and return a message for later. The caller decides
-// which; this file sends the three requests.
+// An SQS queue over its JSON protocol: receive with long polling, delete, and return a message for later. The caller
+// decides which to use; this file sends the three requests.
 
 internal import FoundationEssentials
 package import OutboundHTTP
@@ -83,7 +83,7 @@ package struct EventQueue: Sendable {
             self.connections = OutboundConnections(
                 try OutboundHTTP(longestWait: Self.longestWait, longestAnswer: Self.longestAnswer))
         } catch {
-            // The trust store of the system is not one of our files.
+            // Cannot happen here: no file is given, so the system's CAs are used.
             throw InvalidSetting(.authorities, "contains no PEM certificate: \(error.path).")
         }
     }

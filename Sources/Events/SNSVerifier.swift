@@ -25,9 +25,9 @@ package actor SNSVerifier {
         case badSignature
         /// Genuine, but older than the limit: it may be a replay.
         case tooOld(sentAt: String, oldestSeconds: Int)
-        /// Genuine, but without a time that tells its age.
+        /// Genuine, but its time cannot be read, so its age is unknown.
         case unreadableTime
-        /// The certificate or the confirmation could not be fetched; it may be possible later.
+        /// The certificate or the confirmation could not be fetched; a later attempt may succeed.
         case unreachable(String)
     }
 

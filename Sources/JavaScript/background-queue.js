@@ -1,6 +1,7 @@
-// What a rider's phone reports in the background, as a value that survives the end of the app: each event gives the next state.
+// What a rider's phone reports in the background, as a value that outlives the app: each event produces the next state.
 // Nothing here uses a network, a clock or a store, so tests can try every order of events. The rules are those of the queue
-// for sockets (enroute-timing.js): the newest reading wins, at the pace of the gateway, and nothing older than it accepts.
+// for sockets (enroute-timing.js): the newest reading wins, at the pace of the gateway, and readings that are too old are
+// dropped.
 //
 // All times are in ms by the local wall clock, because a monotonic clock starts again with each start of the app.
 
@@ -15,7 +16,7 @@ export const LONGEST_INTERVAL = 20;
 /** Errors after which this phone does not report for the job, until the rider switches travel mode on here. */
 const ENDING = ['other_device', 'travel_mode_off'];
 
-/** Errors after which the same fixes may be accepted later, besides those that the gateway marks. */
+/** Errors after which the same fixes may be accepted later, in addition to those that the gateway marks. */
 const PASSING = ['network', 'unauthorized', 'token_expired', 'rate_limited', 'unavailable'];
 
 /**
@@ -60,7 +61,7 @@ export function stateOf(text) {
 /** Returns the state with other jobs. Readings stay only if all of these jobs were reported before too. */
 export function withJobs(state, jobs) {
   if (jobs.length > MOST_JOBS) {
-    throw new RangeError(`A position can be reported for at most ${MOST_JOBS} jobs, not for ${jobs.length}.`);
+    throw new RangeError(`A location can be reported for at most ${MOST_JOBS} jobs, not for ${jobs.length}.`);
   }
   const invalid = jobs.find((job) => !isJob(job));
   if (invalid !== undefined) throw new RangeError(`Invalid job name: ${invalid}. Use 1 to 64 letters, digits, _ and -.`);

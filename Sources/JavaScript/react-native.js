@@ -41,7 +41,7 @@ export class BackgroundReporter {
   async report(fixes) {
     await this.#load();
     this.#state = withFixes(this.#state, [fixes].flat(), this.#options.wall());
-    // Before anything is sent: the system may end the app at any time.
+    // Stored before anything is sent: the system may end the app at any time.
     await this.#save();
     return this.flush();
   }

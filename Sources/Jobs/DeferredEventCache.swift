@@ -22,6 +22,8 @@ package final class DeferredEventCache: Sendable {
 
     package init() {}
 
+    /// Returns the job of an event with its geocoded places; `nil` if the cache has none.
+    ///
     /// - Parameter event: its id at the ledger.
     package func job(of event: String, now: NIODeadline) -> CreatedJob? {
         self.entries.withLock { entries in entries[event].flatMap { $0.until > now ? $0.job : nil } }

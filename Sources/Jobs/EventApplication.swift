@@ -30,6 +30,8 @@ extension JobService {
     /// How often a change is retried when others change the job concurrently.
     private static let maxEventAttempts = 5
 
+    /// Applies an event to its job. Safe to repeat.
+    ///
     /// - Parameter actor: the sender of the event.
     /// - Returns: fails with `Refused` when Redis does not answer.
     package func apply(_ event: JobEvent, of cloudEvent: CloudEvent, by actor: PersonID) -> EventLoopFuture<
@@ -43,8 +45,8 @@ extension JobService {
         }
     }
 
-    /// Uses the event's epoch for the record, so a job that this event already created is recognized, also after it was erased: a
-    /// queue may deliver the event again, and that must not undo the erasure.
+    /// Uses the event's epoch for the record, so a job that this event already created is recognized, also after it was
+    /// erased: a queue may deliver the event again, and that must not undo the erasure.
     private func create(
         _ created: CreatedJob, _ event: CloudEvent, _ actor: PersonID
     ) -> EventLoopFuture<EventOutcome> {
@@ -81,8 +83,8 @@ extension JobService {
         }
     }
 
-    /// Returns how a status relates to the job's. Whoever corrected a job knew what other systems had reported until then, so
-    /// a status from before a correction changes nothing, and nothing is missing before it.
+    /// Returns how a status relates to the job's. The person who corrected a job knew what other systems had reported
+    /// until then. So a status from before a correction changes nothing, and no earlier step is missing.
     private func order(
         of status: JobStatus, _ job: JobID, _ record: JobRecord, _ occurredAt: Int64?
     ) -> EventLoopFuture<EventOrder> {
@@ -143,7 +145,7 @@ extension JobService {
         guard case .applied(_, _, let isRepeat) = outcome, status.endOfTravel != nil else {
             return self.ledger.eventLoop.makeSucceededFuture(outcome)
         }
-        // Of a repeated event, the job may have moved on since.
+        // After a repeated event, the job may already have moved on.
         return (isRepeat ? self.finish(job, by: actor) : self.finishPersistently(job, by: actor)).map { outcome }
     }
 
@@ -171,7 +173,7 @@ extension JobService {
         }
         return assigned.flatMap { outcome in
             guard case .superseded = outcome else { return self.loop.makeSucceededFuture(outcome) }
-            // A newer decision exists, or the job has ended: the log still says who should have had the job.
+            // A newer decision exists, or the job has ended: the log still records who should have had the job.
             return self.ledger.recordLate(
                 .assignment(LateAssignment(rider: rider, customer: customer)), of: job, by: actor, occurredAt: at,
                 request: request
@@ -179,8 +181,8 @@ extension JobService {
         }
     }
 
-    /// Verifies that no newer decision about the job's rider or customer exists. Read after the record: a later decision
-    /// would draw another fence.
+    /// Verifies that no newer decision about the job's rider or customer exists. Read after the record: a later
+    /// decision would have another fence.
     ///
     /// - Returns: fails with `Superseded`.
     func checkNotSuperseded(

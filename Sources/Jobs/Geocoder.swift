@@ -18,7 +18,7 @@ package struct Geocoder: Sendable {
     /// Maximum number of requests by all gateways per UTC day; `nil` for no limit.
     package let dailyBudget: Int?
     package let store: ETAStore
-    /// Where lookups that nobody answered wait.
+    /// The lookups that the provider did not answer.
     package let retries: GeocodingRetries
     package let logger: Logger
 
@@ -40,8 +40,7 @@ package struct Geocoder: Sendable {
     private static let digestBytes = 8
 
     package static func digest(of address: String) -> String {
-        SHA256.hash(data: Data(address.utf8)).prefix(Self.digestBytes)
-            .map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
+        SHA256.hash(data: Data(address.utf8)).prefix(Self.digestBytes).hexadecimal
     }
 
     /// The answer to a lookup.

@@ -35,6 +35,8 @@ package final class GeocodingRetries: Sendable {
         (self.lookups, self.input) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.maxWaiting))
     }
 
+    /// Queues a lookup to be repeated later.
+    ///
     /// - Returns: whether the lookup will be repeated; `false` if it is waiting already, or too many are.
     @discardableResult
     package func add(_ lookup: Lookup) -> Bool {

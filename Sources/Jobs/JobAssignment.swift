@@ -1,7 +1,7 @@
 // Assignment: which rider and customer a job belongs to. Two parties must agree: the zone, which gives a rider a task only if
-// the rider may have it, and the job's record, which draws the fence. The zone decides first, so that no rider is offline
-// with a job; if the record refuses, the task is released again. A rider that the service never added to a zone has no
-// availability and accepts every assignment.
+// the rider may have it, and the job's record, which issues the fence. The zone decides first, so that no rider is
+// offline with a job; if the record refuses, the task is released again. A rider that the service never added to a zone
+// has no availability and accepts every assignment.
 
 internal import Access
 package import EnrouteWire
@@ -15,7 +15,7 @@ struct AcquiredTask: Sendable {
     let zone: ZoneID
     /// The rider did not have the task before.
     let isNew: Bool
-    /// The rider that has the job by its record.
+    /// The rider that has the job according to its record.
     let former: PersonID?
 }
 
@@ -65,8 +65,8 @@ extension JobService {
                 return loop.makeFailedFuture(Refused(assignedTo: current))
             }
             return self.checkNotSuperseded(job, parties, record, occurredAt).flatMapThrowing {
-                // Only the zone may give a rider an open job, and it is not asked about one that has ended: a correction may
-                // open it in between.
+                // Only the zone may give a rider an open job, and it is not asked about a job that has ended. But a
+                // correction may open that job in between.
                 guard record.status.end == nil || parties.rider == record.rider else {
                     throw Refused(endedAs: record.status)
                 }
@@ -156,9 +156,9 @@ extension JobService {
 
     // MARK: tasks in the zone
 
-    /// Acquires the job as a task of its new rider. The rider that has it by its record keeps it too until `releaseFormer`.
+    /// Acquires the job as a task of its new rider. The rider in the job's record keeps it too until `releaseFormer`.
     ///
-    /// - Parameter former: the rider that has the job by its record.
+    /// - Parameter former: the rider in the job's record.
     /// - Returns: `nil` when the rider is in no zone. Fails with `Refused` when it may not have the task.
     func acquireTask(
         _ job: JobID, for rider: PersonID?, from former: PersonID?, as state: TaskState = .accepted, by actor: PersonID,
@@ -168,7 +168,7 @@ extension JobService {
         return self.riders.zone(of: rider).flatMap { zone in
             guard let zone else { return self.loop.makeSucceededFuture(nil) }
             return self.acquireTask(job, for: rider, in: zone, from: former, as: state, by: actor).flatMap { task in
-                // The rider may be moving to another zone. Where it never arrives, it is in none.
+                // The rider may be moving to another zone. If it never arrives there, it is in no zone.
                 guard task == nil, attempt < Self.maxAssignAttempts else { return self.loop.makeSucceededFuture(task) }
                 return self.loop.scheduleTask(in: Self.pauseWhileMoving) {}.futureResult.flatMap {
                     self.acquireTask(job, for: rider, from: former, as: state, by: actor, attempt: attempt + 1)
@@ -190,7 +190,8 @@ extension JobService {
             case .assigned: return loop.makeSucceededFuture(AcquiredTask(zone: zone, isNew: true, former: former))
             case .unchanged: return loop.makeSucceededFuture(AcquiredTask(zone: zone, isNew: false, former: former))
             case .noSuchRider: return loop.makeSucceededFuture(nil)
-            // By its record the job is not that rider's: either it is being assigned right now, or a gateway died in between.
+            // According to its record the job is not that rider's: either it is being assigned right now, or a gateway
+            // died in between.
             case .taken(let other) where retriesAfterCleanup: blocking = ([job], other)
             case .full(let jobs) where retriesAfterCleanup: blocking = (jobs, rider)
             case .full, .taken, .offline, .notApproved, .unreachable, .otherRequest:
@@ -205,7 +206,8 @@ extension JobService {
         }
     }
 
-    /// After an assignment was refused: the job is again the task of whoever has it by its record, for example the former rider.
+    /// Called after an assignment was refused: the job becomes the task of the rider in its record again, for example
+    /// the former one.
     func rollBack(
         _ job: JobID, _ task: AcquiredTask?, of rider: PersonID?, by actor: PersonID, because error: any Error
     ) -> EventLoopFuture<Void> {

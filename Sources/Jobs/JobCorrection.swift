@@ -22,7 +22,8 @@ extension JobService {
     /// - Parameters:
     ///   - expected: the newest event must be this one; `nil` for any.
     ///   - audit: called as soon as the status has changed, again for a repeated request and in the background if it fails.
-    /// - Returns: fails with `Refused`, or with the error of Redis if the correction was made and its rest has to be repeated.
+    /// - Returns: fails with `Refused`, or with the error of Redis if the correction was made and its remaining steps
+    ///   have to be repeated.
     package func correct(
         _ job: JobID, _ correction: StatusCorrection, expected: ExpectedHead? = nil, attempt: Int = 1,
         audit: @escaping @Sendable (CorrectedStatus) -> EventLoopFuture<Void>
@@ -81,7 +82,8 @@ extension JobService {
         }
     }
 
-    /// Finishes the change that made it so, which may have failed after it changed the record, and refuses the correction.
+    /// Finishes the change to the current status, which may have failed after it changed the record, and refuses the
+    /// correction.
     private func refuse(
         _ job: JobID, alreadyIn status: JobStatus, by actor: PersonID
     ) -> EventLoopFuture<Durable<CorrectedStatus>> {

@@ -15,9 +15,9 @@ extension JobService {
     /// How often the links of a job are deleted in one attempt, while others create links concurrently.
     private static let maxLinkErasures = 20
 
-    /// Erases a job: its positions, validation results and arrival time, its rider's task, its links, its events, its record and
-    /// log, and its entries in lists. Its followers' subscriptions end with `revoked`. A job whose record is malformed can be
-    /// erased, too.
+    /// Erases a job: its positions, validation results and arrival time, its rider's task, its links, its events, its
+    /// record and log, and its entries in lists. Its followers' subscriptions end with `revoked`. A job whose record is
+    /// malformed can be erased, too.
     ///
     /// - Parameters:
     ///   - actor: who requests it.
@@ -32,7 +32,8 @@ extension JobService {
             guard let record = erasable else {
                 return self.finishErasure(of: job).flatMapThrowing { throw Refused.noSuchJob }
             }
-            // Nothing of the job can be shared from here on: decisions up to this fence can no longer open the feed.
+            // No position of the job can be shared from here on: decisions up to this fence can no longer open the
+            // feed.
             let fence = (record.version?.fence ?? 0) + 1
             return self.feed.close(job, because: .revoked, fence: fence, endsJob: true).flatMap { _ in
                 self.releaseTask(job, record, by: actor)
@@ -77,7 +78,7 @@ extension JobService {
         }
     }
 
-    /// Once more: until the record was gone, the job may have changed.
+    /// Erases once more, because the job may have changed until its record was gone.
     private func eraseRest(of job: JobID, _ record: ErasableJob, by actor: PersonID) -> EventLoopFuture<Void> {
         self.ledger.unlist(job, record).and(self.feed.erase(job)).and(self.ledger.eraseEvents(of: job)).flatMap { _ in
             guard let rider = record.rider else { return self.loop.makeSucceededVoidFuture() }
@@ -85,7 +86,7 @@ extension JobService {
         }
     }
 
-    /// A request that is repeated after the record is gone: what the first one may not have erased.
+    /// Erases what an earlier request may have left, if it is repeated after the record is gone.
     private func finishErasure(of job: JobID) -> EventLoopFuture<Void> {
         self.ledger.wasErased(job).flatMap { wasErased in
             guard wasErased else { return self.loop.makeSucceededVoidFuture() }

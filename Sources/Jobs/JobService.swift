@@ -1,5 +1,5 @@
 // Operations on jobs, for WebSocket and REST. They change the two instances in the order that guarantees that a position is
-// never visible longer than the ledger allows: the live half closes first and opens last.
+// never visible longer than the ledger allows: the live instance closes the feed first and opens it last.
 
 package import Access
 package import EnrouteWire
@@ -27,7 +27,7 @@ package struct JobService: Sendable {
     package var settings = LiveStateSettings()
     /// Called when positions were erased: the job, the number of keys cleared, and the reason.
     package let onErased: @Sendable (JobID, Int, EndReason) -> Void
-    /// Changes of the ledger whose rest failed and is repeated.
+    /// Changes of the ledger whose remaining steps failed and are repeated.
     let unfinished: UnfinishedChanges
 
     package init(
@@ -65,14 +65,15 @@ package struct JobService: Sendable {
         }
     }
 
-    /// What a job's rider travels with: as the job says, or else the rider's card; `nil` if it is unknown.
+    /// The vehicle of a job's rider: the one in the job's details, or else the one on the rider's card; `nil` if
+    /// unknown.
     package func vehicle(for record: JobRecord) -> EventLoopFuture<Vehicle?> {
         if let vehicle = record.display?.vehicle { return self.loop.makeSucceededFuture(vehicle) }
         guard let rider = record.rider else { return self.loop.makeSucceededFuture(nil) }
         return self.riders.card(of: rider).map { $0?.vehicle }
     }
 
-    /// The name on the card of the rider who came, for a customer who opens the page afterwards.
+    /// The name on the rider's card, for a customer who opens the page after the job has ended.
     ///
     /// - Returns: `nil` before the job has ended, if it was cancelled, and without a card.
     package func nameOfRider(after record: JobRecord) -> EventLoopFuture<String?> {
@@ -131,7 +132,7 @@ package struct JobService: Sendable {
             case .notAllowed(let current):
                 let refused = Refused(current, cannotBecome: status, by: party)
                 guard current == status, status.endOfTravel != nil else { return loop.makeFailedFuture(refused) }
-                // The change that made it so may not have been finished.
+                // The change to the current status may not have been finished.
                 return self.finish(job, by: actor).flatMapThrowing { throw refused }
             case .overtaken(let current, let head):
                 return loop.makeFailedFuture(Refused(expected: expected, butIs: current, head))
@@ -155,7 +156,8 @@ package struct JobService: Sendable {
 
     package var loop: any EventLoop { self.ledger.eventLoop }
 
-    /// Keeps a job on the lists of its rider and customer for longer, and restores its entries. Nothing waits for it.
+    /// Keeps a job on the lists of its rider and customer for longer, and restores its entries. The caller does not
+    /// wait.
     package func refreshPersonLists(of job: JobID) {
         self.ledger.recover(job).whenSuccess { recovery in
             guard let record = recovery?.record else { return }
@@ -164,8 +166,8 @@ package struct JobService: Sendable {
         }
     }
 
-    /// Updates the zone's list after a change of the job. Nothing waits for it: after a failure the next change corrects the
-    /// list.
+    /// Updates the zone's list after a change of the job. The caller does not wait: after a failure the next change
+    /// corrects the list.
     package func updateZoneListing(of job: JobID) {
         _ = self.ledger.listing.update(job, now: WallClock.nowMilliseconds)
     }

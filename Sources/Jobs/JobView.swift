@@ -80,7 +80,8 @@ package struct JobCheck: Sendable {
 extension JobView {
     /// The snapshot for a role. Only those who go to the vendor or dispatch riders see its address; customers do not.
     /// Metadata is for services and operations staff. The recipient and what the customer tells the rider are also for the
-    /// rider until the job ends; followers who came by a link see neither. Customers do not see the way to the stops before theirs.
+    /// rider until the job ends; link viewers see neither. Customers do not see the way to the stops
+    /// before theirs.
     package func snapshot(for role: Role?) -> Snapshot {
         var snapshot = self.snapshot
         if let role, role != .customer { snapshot.vendorAddress = self.record.vendor?.address }
@@ -138,9 +139,9 @@ extension JobView {
             end: record.status.endOfTravel ?? (isTracking ? nil : Self.pause(record, feed, notes, now: now)),
             isTravelling: isTracking, shownAt: age.map { nowNanoseconds - min(nowNanoseconds, UInt64($0) * 1_000_000) },
             freshFor: UInt64(max(0, freshness.milliseconds)) * 1_000_000)
-        let (tracking, reason) = (facts.state(now: nowNanoseconds).tracking, facts.end)
-        let shows = tracking == .live || tracking == .stale
-        // Of a rider who has become silent, nothing is known.
+        let state = facts.state(now: nowNanoseconds)
+        let (tracking, reason, shows) = (state.tracking, facts.end, state.showsMarker)
+        // Nothing is known about a rider who has become silent.
         self.early = tracking == .waiting && Self.lastSeen(notes) == nil ? EarlyArrival(record, card, early) : nil
         self.record = record
         self.unavailable = notes.unavailable
@@ -177,7 +178,7 @@ extension JobView {
         if isTracking, tracking == .waiting { self.snapshot.lastSeenAt = Self.lastSeen(notes) }
     }
 
-    /// What the rider travels with: as the job says, or else the rider's card; `nil` if it is unknown.
+    /// The rider's vehicle: the one in the job's details, or else the one on the rider's card; `nil` if unknown.
     package var vehicle: Vehicle? { self.record.display?.vehicle ?? self.snapshot.riderCard?.vehicle }
 
     /// When this rider last reported a position that is no longer stored. A position from before sharing started may be that

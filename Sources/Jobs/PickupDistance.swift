@@ -14,6 +14,8 @@ package struct PickupDistance {
         self.bound = bound
     }
 
+    /// Compares the distance of the two places with the limit.
+    ///
     /// - Returns: the reason as a sentence for the client; `nil` if the distance is acceptable or one of the places is unknown.
     package func fault(from vendor: Coordinate?, to destination: Coordinate?) -> String? {
         guard self.bound > 0, let vendor, let destination else { return nil }

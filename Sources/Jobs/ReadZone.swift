@@ -1,4 +1,4 @@
-// What the reader of zones knows of one zone, and what it has to read next.
+// What the reader of zones knows about one zone, and what it has to read next.
 
 internal import EnrouteWire
 internal import NIOCore
@@ -9,8 +9,8 @@ struct ReadZone {
     enum Due: Sendable {
         /// The list of the zone, and these jobs: a gateway lists a job some time after it has written it.
         case whole(and: Set<JobID>)
-        /// These jobs, with the number of followers of each: counting them costs a read for every gateway, so their number is as
-        /// old as the last read of the whole zone.
+        /// These jobs, with the number of followers of each: counting them costs a read for every gateway, so their
+        /// number is as old as the last read of the whole zone.
         case jobs([JobID: Int], includesSharing: Bool)
     }
 
@@ -21,7 +21,7 @@ struct ReadZone {
     private(set) var isLoaded = false
     /// Whether somebody watches the places.
     var isMapped = false
-    /// The receivers that have everything.
+    /// The receivers that have been sent everything.
     private(set) var served: Set<Int> = []
     var changed: Set<JobID> = []
     private var wholeAt = NIODeadline.distantPast

@@ -38,14 +38,17 @@ package struct Refused: Error {
                 code: .internal,
                 message: "Redis holds malformed data that this request needs. The gateway's log contains the cause.")
             self.cause = Self.cause(of: error)
+        case let error as AuditStreams.NotAStream:
+            self.init(code: .internal, message: "\(error)")
+            self.cause = "\(error)"
         default:
             self.init(code: .internal, message: "An internal error occurred. The gateway's log contains the cause.")
             self.cause = Self.cause(of: error)
         }
     }
 
-    /// For the log. The description of an error may repeat user input, so for other errors than Enroute's only the type is
-    /// logged.
+    /// For the log. The description of an error may repeat user input, so only the type of an error that is not
+    /// Enroute's is logged.
     package static func cause(of error: any Error) -> String {
         (error as? RedisError)?.withoutArguments ?? "\(type(of: error))"
     }
@@ -72,7 +75,7 @@ package struct Refused: Error {
         self.init(code: .illegalTransition, message: message, status: current)
     }
 
-    /// From where the party may set `status`, for the kind of job that has the status `current`.
+    /// The statuses from which the party may set `status`, for the kind of job that has the status `current`.
     private static func origins(of status: JobStatus, by party: JobParty, like current: JobStatus) -> String {
         let ofKind = JobKind.allCases.filter { $0.statuses.contains(current) }.flatMap(\.statuses)
         return status.origins(causedBy: party).filter(ofKind.contains).map(\.rawValue).joined(separator: ", ")

@@ -35,6 +35,8 @@ package struct RiderService: Sendable {
 
     private var loop: any EventLoop { self.riders.eventLoop }
 
+    /// Reads a rider and its zone.
+    ///
     /// - Returns: fails with `Refused` when the rider is in no zone.
     package func read(_ rider: PersonID) -> EventLoopFuture<RegisteredRider> {
         self.zone(of: rider).flatMap { zone in
@@ -158,8 +160,8 @@ package struct RiderService: Sendable {
     /// Maximum number of jobs that are not tasks whose followers are notified of a card: the newest.
     private static let maxRefreshedJobs = 100
 
-    /// Lets the followers of a rider's jobs read its card. A rider that was put into a zone after it got a job has jobs that are
-    /// not tasks.
+    /// Lets the followers of a rider's jobs read its card. A rider that was put into a zone after it got a job has jobs
+    /// that are not tasks.
     ///
     /// - Parameter version: of the card; 0 if the rider never had one.
     private func refreshJobs(

@@ -33,6 +33,8 @@ package enum TaskStep: String, Sendable, CaseIterable {
 }
 
 extension RiderService {
+    /// Carries out a step of a rider's task, and its effect on the job. Safe to repeat.
+    ///
     /// - Returns: the rider after the step; fails with `Refused`.
     package func report(
         _ step: TaskStep, with job: JobID, by rider: PersonID, source: String, request: String = ""

@@ -1,6 +1,6 @@
-// A rider's task and the job's record are in different slots, and two gateways may change them at once. Whoever releases a task,
-// or opens a job again, compares both afterwards and repeats until they agree. So the last change is always compared with what
-// the record says.
+// A rider's task and the job's record are in different slots, and two gateways may change them at once. After a task is
+// released or a job is opened again, both are compared, and this is repeated until they agree. So the last change is
+// always compared with the record.
 
 package import EnrouteWire
 internal import HTTPValues
@@ -14,8 +14,8 @@ extension JobService {
 
     /// Gives a rider the task if the job is open and the rider's, and releases it otherwise. Safe to repeat.
     ///
-    /// A rider who cannot have the task (offline, or with as many tasks as allowed) loses the job, so that it can be assigned to
-    /// another one.
+    /// A rider who cannot have the task (offline, or with as many tasks as allowed) loses the job, so that it can be
+    /// assigned to another one.
     ///
     /// - Parameter outcome: how the task ends when it is released.
     package func settleTask(
@@ -50,7 +50,7 @@ extension JobService {
                 guard let refused = error as? Refused, refused.isOfRider else {
                     return self.loop.makeFailedFuture(error)
                 }
-                // Another rider still has the task. Whoever gave it to that one compares it too.
+                // Another rider still has the task. The caller that gave it to that rider compares it too.
                 guard refused.code != .conflict else { return self.loop.makeSucceededVoidFuture() }
                 return self.assign(job, to: .some(nil), of: nil, by: actor, from: .only(rider)).map { _ in }
                     .flatMapErrorThrowing { error in

@@ -1,5 +1,6 @@
-// Switches travel mode on and off. Two instances are involved, and two gateways may do opposite things at once: whoever opens the
-// feed checks afterwards that the ledger still has travel mode on, and whoever switches it off closes the feed before and after.
+// Switches travel mode on and off. Two instances are involved, and two gateways may do opposite things at once. So a
+// gateway that opens the feed checks afterwards that the ledger still has travel mode on, and one that switches it off
+// closes the feed before and after.
 
 internal import Access
 package import EnrouteWire
@@ -7,10 +8,12 @@ package import LiveState
 package import NIOCore
 
 extension JobService {
+    /// Switches travel mode on, first at the ledger and then at the live instance.
+    ///
     /// - Parameters:
     ///   - reporter: the device that reports from now on. Reports of any other device are refused.
-    ///   - resumes: only goes on with what this device started; refused if another one has started since, or if travel mode was
-    ///     switched off since.
+    ///   - resumes: whether to only continue what this device started; refused if another one has started since, or if
+    ///     travel mode was switched off since.
     /// - Returns: the deadline of travel mode, ms since the epoch.
     package func startTravel(
         _ job: JobID, by rider: PersonID, on reporter: Reporter, resumes: Bool = false
@@ -48,8 +51,8 @@ extension JobService {
         }
     }
 
-    /// The ledger names another device, which may have failed before the feed was opened for it, or it has lost that this one
-    /// started. If the feed is open for this device, it still reports.
+    /// The ledger names another device, which may have failed before the feed was opened for it, or the ledger has lost
+    /// the start by this one. If the feed is open for this device, it still reports.
     private func resumeByFeed(
         _ job: JobID, by rider: PersonID, on reporter: Reporter, otherwise refusal: Refused
     ) -> EventLoopFuture<Int64> {
@@ -81,8 +84,8 @@ extension JobService {
             return self.close(job, because: reason, notLaterThan: record.fence).flatMap { closing in
                 guard closing == .overtaken else { return self.loop.makeSucceededVoidFuture() }
                 return self.ledger.recover(job).flatMap { again in
-                    // The ledger draws a fence before the feed is opened. If it has drawn none, it lost data, and no decision
-                    // opened the feed that it still knows.
+                    // The ledger issues a fence before the feed is opened. If it has issued none, it lost data, and no
+                    // decision that it still knows opened the feed.
                     guard again?.record.fence == record.fence, again?.record.isStopped == true else {
                         return self.loop.makeSucceededVoidFuture()
                     }
@@ -144,7 +147,7 @@ extension JobService {
     }
 
     /// Stops a job's positions when the deadline for sharing has passed. The gateway that closed the feed then records it at
-    /// the ledger, which nobody waits for: if that fails, the ledger learns it at the next change of the job.
+    /// the ledger, without waiting. If that fails, the next change of the job corrects the ledger.
     package func close(_ job: JobID, atLimit deadline: Int64) -> EventLoopFuture<JobFeed.Closing> {
         let ledger = self.ledger
         return self.erasing(job, .timeLimit, self.feed.close(job, atLimit: deadline)).map { closing in

@@ -1,7 +1,7 @@
-// Finishes changes that the ledger has made and whose rest failed, for example because the live instance did not answer. The
-// rest closes the feed, releases the task and writes the audit entry. The request is answered with the failure, and nobody has
-// to repeat it: the rest is repeated here. It waits only in memory. If the gateway stops before, the next request for the same
-// status finishes the change.
+// Finishes changes that the ledger has made but whose remaining steps failed, for example because the live instance did
+// not answer. These steps close the feed, release the task and write the audit entry. The request is answered with the
+// failure, but the client need not repeat it: the steps are repeated here. They are stored only in memory. If the
+// gateway stops before, the next request for the same status finishes the change.
 
 internal import EnrouteWire
 internal import LiveState
@@ -10,10 +10,10 @@ internal import NIOCore
 internal import Synchronization
 internal import Telemetry
 
-/// Repeats the rest of changes with growing pauses until it succeeds. Thread-safe.
+/// Repeats the remaining steps of changes with growing pauses until they succeed. Thread-safe.
 final class UnfinishedChanges: Sendable {
-    /// The pauses before the attempts: together about half an hour. Each varies by half, so that a Redis that returns does not
-    /// get them all at once.
+    /// The pauses before the attempts: together about half an hour. Each varies by half, so that a Redis that is
+    /// available again does not get them all at once.
     static let pauses: [TimeAmount] = [1, 2, 5, 10, 30, 60, 60, 60, 120, 120, 300, 300, 600].map { .seconds($0) }
     /// The maximum number of changes that wait on an event loop. Those beyond it are left to the next request.
     static let maxWaiting = 1000
@@ -28,8 +28,8 @@ final class UnfinishedChanges: Sendable {
     }
 
     /// - Parameters:
-    ///   - first: the first attempt, which has begun.
-    ///   - again: begins another attempt. Safe to repeat, and checks that the job has not moved on.
+    ///   - first: the first attempt, which has started.
+    ///   - again: starts another attempt. Safe to repeat, and checks that the job has not moved on.
     /// - Returns: the result of the first attempt.
     func attempt(
         _ job: JobID, on loop: any EventLoop, _ first: EventLoopFuture<Void>,
@@ -74,7 +74,7 @@ final class UnfinishedChanges: Sendable {
         }
     }
 
-    /// The change is visible, and what it should have stopped may go on.
+    /// Gives up. The change is visible, but what it should have stopped may continue.
     private func abandon(_ job: JobID, _ error: any Error) {
         self.count(.changesAbandoned)
         self.logger.error(
@@ -91,7 +91,7 @@ extension JobService {
 }
 
 extension EventLoopFuture where Value == Void {
-    /// Begins `next` whatever became of this one, and fails if either fails.
+    /// Starts `next` whether or not this future succeeds, and fails if either fails.
     func thenAlways(_ next: @escaping @Sendable () -> EventLoopFuture<Void>) -> EventLoopFuture<Void> {
         self.map { _ -> (any Error)? in nil }.flatMapErrorThrowing { $0 }.flatMap { failure in
             next().flatMapThrowing { _ in

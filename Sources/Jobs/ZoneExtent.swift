@@ -1,10 +1,10 @@
-// Where a zone is, as far as Redis knows it. A job far away from all of that has a wrong zone or wrong coordinates, and its
-// rider would find out too late.
+// Where a zone is, as far as Redis knows. A job far away from all of that has a wrong zone or wrong coordinates, and
+// its rider would find out too late.
 
 package import EnrouteWire
 internal import Tracking
 
-/// The places that are known of a zone: of its riders and of its latest jobs.
+/// The known places of a zone: those of its riders and of its latest jobs.
 package struct ZoneExtent: Sendable, Hashable {
     /// With fewer places, nothing is refused: one of them may be wrong itself.
     static let minPlaces = 3
@@ -12,19 +12,19 @@ package struct ZoneExtent: Sendable, Hashable {
     /// may consist of several cities.
     static let neighbourShare = 0.05
     static let minNeighbours = 2
-    /// A zone of a whole country accepts this many times its usual distance from the centre.
+    /// A zone of a whole country accepts this many times its usual distance from the center.
     static let spread = 4.0
 
     private let places: [Point]
     private let center: Point
-    /// The distance from the centre in km that half of the places exceed.
+    /// The distance from the center in km that half of the places exceed.
     private let usualKilometers: Double
 
     /// - Returns: `nil` if too few places are known.
     package init?(of places: [Coordinate]) {
         guard places.count >= Self.minPlaces, let first = places.first else { return nil }
         self.places = places.map { Point($0) }
-        // Medians: a few wrong places do not move the centre. Longitudes are relative to the first, for the date line.
+        // Medians: a few wrong places do not move the center. Longitudes are relative to the first, for the date line.
         let east = places.map { place in
             let degrees = place.longitude - first.longitude
             return degrees > 180 ? degrees - 360 : degrees < -180 ? degrees + 360 : degrees
@@ -36,6 +36,8 @@ package struct ZoneExtent: Sendable, Hashable {
         self.usualKilometers = Self.median(self.places.map { $0.meters(to: center) / 1000 })
     }
 
+    /// Compares a place with the known places of the zone.
+    ///
     /// - Parameters:
     ///   - subject: what is at the place, for the sentence: "destination", "vendor".
     ///   - bound: km; 0 for any distance.

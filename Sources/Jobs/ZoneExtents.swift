@@ -22,6 +22,8 @@ package final class ZoneExtents: Sendable {
 
     package init() {}
 
+    /// Returns the extent of a zone, from the cache or from Redis.
+    ///
     /// - Parameters:
     ///   - jobs: the lists of open jobs.
     ///   - riders: the last places of riders. If they cannot be read, the jobs alone decide.

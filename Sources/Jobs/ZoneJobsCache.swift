@@ -33,6 +33,8 @@ package actor ZoneJobsCache {
         var askedAt = NIODeadline.now()
     }
 
+    /// Returns the jobs of a zone, from the cache or from Redis.
+    ///
     /// - Throws: the errors of Redis.
     package func snapshot(of zone: ZoneID) async throws -> ZoneSnapshot {
         self.evict(except: zone)

@@ -1,10 +1,10 @@
 // The open jobs of the zones that clients of this gateway watch, and their changes. One reader serves all event loops.
 //
-// The stream of all events names the jobs that have changed, on any gateway, and only these are read again. Rows are therefore
-// always as the records say, and a repeated or missing event does no harm (decisions/zone-jobs-feed.md). Two timers cover what
-// has no event: jobs whose riders share positions are read every few seconds, because their tracking states change with time,
-// and the whole zone every half minute, because records expire. While somebody watches the places of a zone, these jobs and
-// the last places of its riders are read every second.
+// The stream of all events names the jobs that have changed, on any gateway, and only these are read again. Rows
+// therefore always agree with the records, and a repeated or missing event does no harm (decisions/zone-jobs-feed.md).
+// Two timers cover what has no event: jobs whose riders share positions are read every few seconds, because their
+// tracking states change with time, and the whole zone every half minute, because records expire. While somebody
+// watches the places of a zone, these jobs and the last places of its riders are read every second.
 
 package import EnrouteWire
 internal import LiveState
@@ -58,7 +58,7 @@ package final class ZoneJobsFeed: Sendable {
 
     package typealias Receiver = @Sendable (Update) -> Void
 
-    /// What a receiver wants of a zone.
+    /// What a receiver gets of a zone.
     package enum Content: Sendable { case jobs, places }
 
     struct Subscription: Sendable {
@@ -105,7 +105,7 @@ package final class ZoneJobsFeed: Sendable {
         }
     }
 
-    /// What is known from one turn to the next.
+    /// The state that is kept from one turn to the next.
     private struct Turn {
         var zones: [ZoneID: ReadZone] = [:]
         /// The newest entry of each shard that was read; empty before the first read.

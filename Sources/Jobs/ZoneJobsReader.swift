@@ -31,7 +31,7 @@ package struct ZoneJobsReader: Sendable {
     package struct ReadJob: Sendable {
         package var row: JobRow
         package var verdicts: ValidationSummary
-        /// Where it starts and ends and its rider is. Only for those who watch the places of the zone.
+        /// Where it starts and ends, and where its rider is. Only for those who watch the places of the zone.
         package var place: ZonePlace
     }
 
@@ -61,7 +61,7 @@ package struct ZoneJobsReader: Sendable {
             + self.read(unlisted, in: zone, isListed: false, isRevocationStateStale: isStale, followers: count)
     }
 
-    /// Those of these jobs that are open and in the zone.
+    /// Reads those of the given jobs that are open and in the zone.
     ///
     /// - Parameter followers: the number of followers to show for a job.
     /// - Throws: the errors of Redis.

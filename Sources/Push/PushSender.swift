@@ -1,4 +1,4 @@
-// Sends one message to one browser, by way of its push service (RFC 8030).
+// Sends one message to one browser through its push service (RFC 8030).
 
 internal import OutboundHTTP
 internal import Webhooks
@@ -8,11 +8,11 @@ struct PushSender: Sendable {
     /// The result of one attempt.
     enum Result: Sendable, Hashable {
         case sent
-        /// The browser no longer takes messages.
+        /// The subscription no longer exists.
         case gone
         /// - Parameters:
         ///   - reason: for people, without an address.
-        ///   - mayPass: another attempt makes sense.
+        ///   - mayPass: whether another attempt may succeed.
         case failed(reason: String, mayPass: Bool)
     }
 

@@ -1,5 +1,5 @@
-// Notifies the browsers that wait for a rider, once it is about two minutes away. Any gateway may see that first; the one
-// that takes the subscriptions from Redis sends the messages, so each browser receives one.
+// Notifies the browsers that wait for a rider when it is about two minutes away. Several gateways may notice that; the
+// one that takes the subscriptions from Redis sends the messages, so each browser receives one.
 
 package import Access
 package import EnrouteWire
@@ -17,11 +17,11 @@ package final class PushService: Sendable {
         var seconds: Double
     }
 
-    /// What other parts of the gateway know.
+    /// Checks that other parts of the gateway provide.
     package struct Checks: Sendable {
         /// Whether the rider makes other stops before this job.
         let hasStopsBefore: @Sendable (JobID, PersonID) async throws -> Bool
-        /// Whether this grant of a customer still reaches the job, and this rider is its rider.
+        /// Whether this customer's grant still gives access to the job, and the job still has this rider.
         let mayKnow: @Sendable (Grant, JobID, PersonID) async throws -> Bool
 
         package init(
@@ -40,9 +40,10 @@ package final class PushService: Sendable {
     private let near: AsyncStream<Near>
     private let reports: AsyncStream<Near>.Continuation
 
-    /// Riders that wait to be looked at. More are forgotten; they are reported again 15 s later.
+    /// Maximum number of unprocessed reports. When there are more, the oldest is dropped; its rider is reported again
+    /// 15 s later.
     private static let mostWaiting = 1_000
-    /// Jobs that are looked at, and whose messages are sent, at the same time.
+    /// Maximum number of jobs whose browsers are notified at the same time.
     private static let mostAtOnce = 16
 
     package init(
@@ -53,7 +54,7 @@ package final class PushService: Sendable {
         (self.near, self.reports) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(Self.mostWaiting))
     }
 
-    /// The rider of a job is near. Returns at once.
+    /// Reports that the rider of a job is near, `seconds` away. Returns immediately.
     package func report(_ job: JobID, _ rider: PersonID, _ seconds: Double) {
         self.reports.yield(Near(job: job, rider: rider, seconds: seconds))
     }
@@ -82,7 +83,7 @@ package final class PushService: Sendable {
             else { return }
             waiting = try await self.subscriptions.take(from: near.job).get()
         } catch {
-            // Nothing was taken, or the answer was lost; in the first case the rider is reported again.
+            // No subscription was taken, or Redis' reply was lost. In the first case the rider is reported again.
             return self.logger.debug(
                 "browsers not notified", metadata: [LogKey.job: "\(near.job)", LogKey.reason: "\(error)"])
         }
@@ -91,7 +92,7 @@ package final class PushService: Sendable {
         await withTaskGroup(of: Void.self) { group in
             for browser in waiting {
                 group.addTask {
-                    // Without an answer about access, nobody is told.
+                    // If access cannot be checked, the browser is not notified.
                     guard let grant = browser.grant(for: near.job),
                         (try? await self.checks.mayKnow(grant, near.job, near.rider)) == true
                     else { return self.counts.add(.pushesRefused) }

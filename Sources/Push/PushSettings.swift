@@ -8,14 +8,15 @@ package struct PushSettings: Sendable {
     package let key: PushKey
     package var resolver: HostResolver
     let http: OutboundHTTP
-    /// The pauses before a message is sent again, after a failure that may pass.
+    /// The pauses before a message is sent again after a temporary failure.
     package var pauses: [Duration] = [.seconds(2), .seconds(10)]
 
     /// How long one attempt may take.
     static let longestAttempt: Duration = .seconds(10)
-    /// Maximum size of an answer in bytes. What it says is not used.
+    /// Maximum size of an answer in bytes. Its content is not used.
     private static let longestAnswer = 16_384
-    /// For how many seconds a push service keeps a message for a phone that is offline. Later it would be wrong.
+    /// How many seconds a push service stores a message for a phone that is offline. After that the message would be
+    /// wrong.
     static let messageLifetimeSeconds = 300
 
     /// - Parameters:

@@ -15,7 +15,7 @@ struct EmptySegments: RouterMiddleware {
     }
 
     static func exist(in path: String) -> Bool {
-        // Bytes, because this is read of every request.
+        // Compares bytes, because the path of every request is checked.
         zip(path.utf8, path.utf8.dropFirst()).contains { $0 == UInt8(ascii: "/") && $1 == UInt8(ascii: "/") }
     }
 }

@@ -1,12 +1,15 @@
 // Requests with an Idempotency-Key. The first request is executed. If the same user in the same role repeats it within 24 h,
-// with the same method, path and body, it gets the stored response to the first request. A token or a link that is limited to
-// other jobs has keys of its own: it never gets a secret that was issued to a token that may do more.
+// with the same method, path and body, it gets the stored response to the first request. A token or a link that is
+// limited to other jobs has its own keys: it never gets a secret that was issued to a token with more permissions.
 //
 // A refusal (4xx), a ticket and a sign-in code are stored for ten minutes only. A refused request has changed nothing, and
 // anyone with a token can cause refusals and codes as often as the rate limit allows.
 //
+// A success that changed nothing is stored for 24 h like any other. Executed again, it could change something by then, and its
+// caller would get an answer to another state than the first one.
+//
 // Only final responses are stored: 2xx, 403, 404 and 409. Not stored are refusals before the request was executed (400, 412,
-// 413, 422), errors that may go away (429, 5xx), and 202. A 202 means that a failover may lose the change, so a repeat is
+// 413, 422), temporary errors (429, 5xx), and 202. A 202 means that a failover may lose the change, so a repeat is
 // executed again and finds the change if it still exists.
 
 internal import Access

@@ -47,7 +47,7 @@ extension Routes {
         do throws(TokenRefusal) {
             grant = try self.settings.tokens.verify(bearer: header, now: WallClock.nowMilliseconds / 1000)
         } catch {
-            // An expired token is no guess, and its owner has to learn that it needs a new one.
+            // An expired token is not a guess, and its owner has to learn that a new one is needed.
             if error != .expired {
                 if let problem = self.problem(ofFailed: attempt) { throw problem }
                 let (loops, loop) = (self.loops, context.channel.eventLoop)

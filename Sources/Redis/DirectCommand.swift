@@ -1,5 +1,6 @@
-// Commands without futures, for the few that every location costs: the caller writes the bytes into the connection's output,
-// and its closure reads the reply where it lies. For publish_location the chain of futures cost as much as everything else.
+// Commands without futures, for the few that every location needs: the caller writes the bytes into the connection's
+// output, and its closure reads the reply in place. For publish_location, the chain of futures cost as much as
+// everything else.
 
 internal import NIOCore
 
@@ -44,7 +45,7 @@ package struct CommandWriter {
 
     fileprivate init(_ room: UnsafeMutableRawBufferPointer) { self.room = room }
 
-    /// The bytes that a word of `count` bytes takes at most.
+    /// The maximum encoded size of a word of `count` bytes.
     package static func size(ofWord count: Int) -> Int { count + RedisCommand.maxHeaderBytes + 2 }
 
     package mutating func word(_ bytes: UnsafeRawBufferPointer) {
@@ -95,9 +96,9 @@ extension RedisClient {
     /// - Parameters:
     ///   - key: one of its keys.
     ///   - words: the number of its words.
-    ///   - most: the bytes that the words take at most; see `CommandWriter.size`.
-    ///   - completion: called once, on `eventLoop`. Redirections of a cluster are failures here; the caller then sends the
-    ///     command again with `send` or `evaluate`, which follow them. Errors are not reported to the observer.
+    ///   - most: the maximum encoded size of the words in bytes; see `CommandWriter.size`.
+    ///   - completion: called once, on `eventLoop`. Redirections of a cluster are failures here; the caller then sends
+    ///     the command again with `send` or `evaluate`, which follow them. Errors are not reported to the observer.
     /// - Returns: whether it was sent. Otherwise `completion` is not called; `send` and `evaluate` say why.
     package func sendDirectly(
         key: String, words: Int, most: Int, _ write: (inout CommandWriter) -> Void,
@@ -114,7 +115,7 @@ extension RedisClient {
         }
     }
 
-    /// Sends a command that starts with `prefix`. As above otherwise.
+    /// Sends a command that starts with `prefix`, and is otherwise the same as the method above.
     package func sendDirectly(
         _ prefix: CommandPrefix, most: Int, _ write: (inout CommandWriter) -> Void,
         _ completion: @escaping (DirectReply) -> Void
@@ -143,7 +144,7 @@ extension RedisClient {
 
 extension RedisError {
     /// The command was not executed, and `send` and `evaluate` know what to do: the script must be sent, or the slot is
-    /// elsewhere.
+    /// on another node.
     package var needsGeneralPath: Bool {
         guard case .refused(let code, _) = self else { return false }
         return ["NOSCRIPT", "MOVED", "ASK", "TRYAGAIN"].contains(code)

@@ -51,7 +51,7 @@ final class DirectSocket {
         while true {
             let accepted = Glibc.send(self.descriptor, bytes.baseAddress, bytes.count, Self.flags)
             guard accepted < 0 else { return accepted }
-            // Any other error: the channel meets it too, and closes in its usual way.
+            // The channel receives any other error too, and closes as usual.
             guard errno == EINTR else { return 0 }
         }
     }

@@ -1,4 +1,5 @@
-// One timer for all connections to Redis of an event loop. A loop has a dozen of them, and had 20 timers a second for each.
+// One timer for all Redis connections of an event loop. A loop has a dozen connections, and each had a timer that fired
+// 20 times a second.
 
 internal import NIOCore
 internal import NIOPosix
@@ -6,7 +7,7 @@ internal import Resilience
 
 /// Calls the links of one event loop at regular intervals. Confined to its event loop.
 final class LinkTicker {
-    /// The ticker of the thread's event loop, shared by its links. Safe, because each thread has a value of its own.
+    /// The ticker of the thread's event loop, shared by its links. Safe, because each thread has its own value.
     private nonisolated(unsafe) static let current = ThreadSpecificVariable<LinkTicker>()
 
     private let eventLoop: any EventLoop
@@ -47,7 +48,8 @@ final class LinkTicker {
         self.timer = nil
     }
 
-    /// Returns since when a command of that time has demonstrably been unanswered, other than because the loop stood still.
+    /// Returns since when a command sent at `requestedAt` is certainly unanswered, not only unread because the loop was
+    /// blocked.
     func waitingSince(_ requestedAt: NIODeadline, now: NIODeadline) -> NIODeadline {
         .uptimeNanoseconds(
             self.stalls.waitingSince(requestedAt.uptimeNanoseconds, now: now.uptimeNanoseconds))

@@ -1,5 +1,5 @@
-// A repeating timer of an event loop. NIO's repeated task creates a promise and a task for every call, which took more than half
-// of what an idle gateway costs. It is here because this is the lowest target that uses NIO's event loops.
+// A repeating timer of an event loop. NIO's repeated task creates a promise and a task for every call, which took more
+// than half of what an idle gateway costs. It is here because this is the lowest target that uses NIO's event loops.
 
 package import NIOCore
 
@@ -20,7 +20,7 @@ package final class LoopTimer {
         if self.scheduled == nil, self.body != nil { self.schedule() }
     }
 
-    /// Ends the timer for good.
+    /// Stops the timer permanently.
     package func cancel() {
         self.scheduled?.cancel()
         (self.scheduled, self.body) = (nil, nil)

@@ -16,7 +16,7 @@ package final class RESPTape {
 
     private(set) var entries: [Entry] = []
     private var bytes: [UInt8] = []
-    /// Why the reader was told to stop.
+    /// Why the reader has to stop.
     private(set) var refusal: String?
 
     /// Maximum number of elements of one array.

@@ -134,7 +134,7 @@ final class RedisChannelHandler: ChannelInboundHandler {
         self.willFlush = false
         guard let context, self.output.readableBytes > 0 else { return }
         if self.socket == nil, !self.usesTLS { self.socket = DirectSocket(context.channel) }
-        // Taken out meanwhile: writing may read replies or find the connection broken, and whoever waited may send more.
+        // Removed first: the write may read replies or find the connection broken, and their callbacks may send more.
         var bytes = self.output
         self.output = ByteBuffer()
         if let socket {

@@ -9,7 +9,7 @@ package import Telemetry
 /// `RedisError.disconnected`.
 package final class RedisClient: Sendable {
     package let eventLoop: any EventLoop
-    /// Whether it is one node, found through Sentinels, or a cluster.
+    /// One node, the master that Sentinels name, or a cluster.
     package let endpoint: RedisAddress.Endpoint
     let route: NIOLoopBound<any RedisRoute>
     /// Receives every failed command.
@@ -116,8 +116,8 @@ package final class RedisClient: Sendable {
         return promise.futureResult
     }
 
-    /// Runs a script whose writes replicas should have as well, where there are any (`WAIT`, for as many replicas as
-    /// `RedisTiming.quorum` requires). It delays later commands of this client by at most `RedisTiming.replication`.
+    /// Runs a script and, if there are replicas, waits until as many as `RedisTiming.quorum` requires have confirmed
+    /// its writes (`WAIT`). This delays later commands of this client by at most `RedisTiming.replication`.
     package func evaluateDurably(
         _ script: RedisScript, keys: [String], arguments: [RedisCommand.Word]
     ) -> EventLoopFuture<Durable<RESPValue>> {

@@ -8,7 +8,7 @@ package enum RedisError: Error, Equatable, Sendable {
     case tooManyClients(address: String)
     /// AUTH was refused, or the server requires it and the URL has no password.
     case authenticationRefused(address: String, reason: String)
-    /// The same for a Sentinel, which has users of its own.
+    /// The same for a Sentinel, which has its own users.
     case sentinelAuthenticationRefused(address: String, reason: String)
     /// The TLS files named in the URL cannot be used.
     case invalidTLS(files: [String], reason: String)
@@ -35,16 +35,6 @@ package enum RedisError: Error, Equatable, Sendable {
 }
 
 extension RedisError {
-    /// Whether the command can be sent again without the risk of executing it twice.
-    package var isSafeToRetry: Bool {
-        switch self {
-        case .unreachable, .tooManyClients, .invalidTLS, .tlsFailed, .authenticationRefused,
-            .sentinelAuthenticationRefused, .databaseRefused, .notMaster, .disconnected, .overloaded:
-            true
-        case .connectionLost, .timedOut, .protocolViolation, .refused, .unexpectedAnswer: false
-        }
-    }
-
     /// Whether the command was sent without a reply: Redis may have executed it, or may still execute it.
     package var isOutcomeUnknown: Bool {
         switch self {
@@ -80,7 +70,7 @@ extension RedisError {
 }
 
 extension RedisError: CustomStringConvertible {
-    /// Some of Redis' messages end with a full stop, others do not.
+    /// Removes the full stop with which some of Redis' messages end.
     private static func clause(_ message: String) -> Substring {
         message.hasSuffix(".") ? message.dropLast() : message[...]
     }
@@ -90,13 +80,13 @@ extension RedisError: CustomStringConvertible {
         case .unreachable(let address, let reason):
             "Redis at \(address) cannot be reached: \(reason). Check that it is running and that the URL is right."
         case .tooManyClients(let address):
-            "Redis at \(address) has reached its maximum number of clients. Raise maxclients there, or disconnect clients "
-                + "that nobody needs."
+            "Redis at \(address) has reached its maximum number of clients. Raise maxclients there, or disconnect unused "
+                + "clients."
         case .authenticationRefused(let address, let reason):
             "Redis at \(address) refused the credentials: \(Self.clause(reason)). Check the user and password in the URL."
         case .sentinelAuthenticationRefused(let address, let reason):
-            "The Sentinel at \(address) refused the credentials: \(Self.clause(reason)). Check sentinel_user and sentinel_password in "
-                + "the URL; Sentinels do not use the user and password of Redis."
+            "The Sentinel at \(address) refused the credentials: \(Self.clause(reason)). Check sentinel_user and "
+                + "sentinel_password in the URL; Sentinels do not use the user and password of Redis."
         case .invalidTLS(let files, let reason):
             "TLS to Redis cannot be set up with \(files.isEmpty ? "the system's CAs" : files.joined(separator: ", ")): "
                 + "\(reason). Check that the files are readable and in PEM."
@@ -106,7 +96,8 @@ extension RedisError: CustomStringConvertible {
             "Redis at \(address) is a \(role), not a master. Use the address of the master, or let Sentinels find it "
                 + "(redis+sentinel://host:port,host:port/master)."
         case .databaseRefused(let address, let database, let reason):
-            "Redis at \(address) refused database \(database): \(Self.clause(reason)). Check the number after the last slash in the URL."
+            "Redis at \(address) refused database \(database): \(Self.clause(reason)). Check the number after the last slash "
+                + "in the URL."
         case .disconnected: "Redis is not connected."
         case .overloaded: "Too many commands are waiting for Redis."
         case .connectionLost: "The connection to Redis ended before the reply arrived."

@@ -150,7 +150,8 @@ final class RedisLink {
         self.onTick?(now)
     }
 
-    /// Since when the oldest command is unanswered. After the event loop stood still, since then, because a reply may be unread.
+    /// Since when the oldest command is unanswered. Time before the event loop was last blocked does not count, because
+    /// the reply may have arrived unread.
     private func oldestUnanswered(of handler: RedisChannelHandler, _ now: NIODeadline) -> NIODeadline? {
         handler.oldestUnanswered.map { self.ticker?.waitingSince($0, now: now) ?? $0 }
     }
@@ -172,7 +173,7 @@ final class RedisLink {
         RedisConnectionEvent.attemptFailed(error, at: self.place).report(to: self.witness, self.logger)
     }
 
-    /// For messages. Sentinels that do not name a master are in the error.
+    /// The address, for error messages. Empty if Sentinels named no master; the error then contains the Sentinels.
     private var place: String { self.address.map { "\($0)" } ?? "" }
 
     private func connect(to address: RedisAddress) -> EventLoopFuture<Void> {

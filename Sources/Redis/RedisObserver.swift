@@ -1,6 +1,6 @@
-// Observes the errors of one Redis role. Every failed command is reported here, whoever sent it, so that no error is lost
-// because its sender could continue without a reply. Unknown or malformed data in Redis is reported too, and what happens to
-// connections. The observer decides what to log and to count.
+// Observes the errors of one Redis role. Every failed command is reported here, even if its sender can continue without
+// a reply, so that no error is lost. Malformed data in Redis and changes of connections are reported too. The observer
+// decides what to log and to count.
 
 /// Observes failures. Called on the event loops of the clients, of which there may be several; must not block.
 package protocol RedisObserver: Sendable {
@@ -12,7 +12,8 @@ package protocol RedisObserver: Sendable {
     ///   - names: keys or a channel; for a script all of its keys, because it does not say which one.
     ///   - command: the command that found it, for logs.
     func refused(_ names: [String], by command: String)
-    /// Something happened to a connection. A gateway has dozens of them for each role, so an outage is observed dozens of times.
+    /// Something happened to a connection. A gateway has dozens of them for each role, so an outage is observed dozens
+    /// of times.
     func observed(_ event: RedisConnectionEvent)
     /// Redis accepted a write that needs memory.
     func wrote()
@@ -52,16 +53,18 @@ extension RedisClient {
 }
 
 extension RedisError {
-    /// Whether the data under a key is not what the command or script works on.
+    /// Whether the data under a key does not have the form that the command or script expects.
     package var isMalformedData: Bool {
         guard case .refused(let code, let message) = self else { return false }
         return code == "WRONGTYPE" || code == "ERR" && Self.foreignMarks.contains { message.contains($0) }
     }
 
-    /// Whether the answer has another form than the command or script returns: usually, what it read is malformed.
+    /// Whether the reply does not have the form that the command or script returns, usually because the data that it
+    /// read is malformed.
     package var isUnexpectedAnswer: Bool { if case .unexpectedAnswer = self { true } else { false } }
 
-    /// Parts of the messages of Redis and of our scripts; the last one is in every unexpected script error.
+    /// Parts of error messages of Redis and Enroute's scripts that mean malformed data. The last one is in every
+    /// unexpected script error.
     private static let foreignMarks = [
         "not an integer", "would overflow", "not a valid float", "not a float", "would produce NaN", "malformed data",
         "user_script:",
@@ -85,7 +88,7 @@ extension RedisCommand {
         return keys.map(\.plain)
     }
 
-    /// Whether Redis refuses it when out of memory, whatever it contains.
+    /// Whether Redis refuses this command when it is out of memory.
     fileprivate var needsMemory: Bool { ["SET", "ZADD", "XADD"].contains(self.verb) }
 }
 

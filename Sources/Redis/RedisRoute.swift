@@ -38,7 +38,7 @@ protocol RedisRoute: AnyObject {
     func location(ofChannel channel: String) -> ChannelLocation?
     /// All current channel locations.
     var locations: [ChannelLocation] { get }
-    /// Records an error that may say that a channel is elsewhere.
+    /// Records an error that may mean that a channel is on another node.
     func noteRedirection(_ error: RedisError, at location: ChannelLocation)
     /// Channel locations may have changed, or the master behind one; with its address, if Sentinels announced it.
     var onMoved: ((RedisAddress.Node?) -> Void)? { get set }

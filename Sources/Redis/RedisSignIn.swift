@@ -46,8 +46,8 @@ struct RedisSignIn: Sendable {
 
     // MARK: Errors
 
-    /// - Parameter refusal: what an error reply means that is neither an outage nor about authentication; `nil` if it speaks for
-    ///   itself.
+    /// - Parameter refusal: what an error reply means that is neither an outage nor about authentication; `nil` if its
+    ///   message is clear enough.
     private func step<Answer: Sendable>(
         _ answer: EventLoopFuture<Answer>, refusal: @escaping @Sendable (_ message: String) -> RedisError?
     ) -> EventLoopFuture<Void> {
@@ -70,7 +70,7 @@ struct RedisSignIn: Sendable {
         }
     }
 
-    /// With the usual cause: a mistaken scheme.
+    /// Adds the usual cause, a wrong scheme in the URL.
     private func unreachable(_ reason: String) -> RedisError {
         let advice =
             switch (self.address.endpoint, self.address.tls) {
@@ -81,7 +81,7 @@ struct RedisSignIn: Sendable {
         return .unreachable(address: self.address.description, reason: reason + advice)
     }
 
-    /// Without the arguments, which Redis repeats when it does not know the command.
+    /// Removes the arguments, which Redis repeats when it does not know the command.
     private func credentialsRefused(_ message: String) -> RedisError {
         let reason = String(message.prefix(upTo: message.firstRange(of: ", with args")?.lowerBound ?? message.endIndex))
         return self.peer == .sentinel

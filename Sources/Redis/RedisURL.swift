@@ -33,14 +33,14 @@ extension RedisAddress {
     }
 
     /// The accepted query parameters. Any other one is a mistake, or part of a password that contains a question mark.
-    private static let words = wordsOfTLS.union(wordsOfSentinels)
-    private static let wordsOfTLS: Set = ["ca", "cert", "key", "name"]
-    private static let wordsOfSentinels: Set = ["sentinel_user", "sentinel_password"]
+    private static let parameters = parametersOfTLS.union(parametersOfSentinels)
+    private static let parametersOfTLS: Set = ["ca", "cert", "key", "name"]
+    private static let parametersOfSentinels: Set = ["sentinel_user", "sentinel_password"]
 
     private init(_ parts: URLParts, kind: String?, isTLS: Bool) throws(Malformed) {
-        guard Self.words.isSuperset(of: parts.query.keys) else {
+        guard Self.parameters.isSuperset(of: parts.query.keys) else {
             throw Malformed(
-                reason: "only \(Self.words.sorted().joined(separator: ", ")) may follow the question mark"
+                reason: "only \(Self.parameters.sorted().joined(separator: ", ")) may follow the question mark"
                     + "; write a question mark in a password as %3F")
         }
         try Self.refuseUnused(parts.query.keys, kind: kind, isTLS: isTLS)
@@ -78,12 +78,14 @@ extension RedisAddress {
             authorities: parts.query["ca"], certificate: certificate, key: key, serverName: parts.query["name"])
     }
 
-    /// Refuses parameters that this kind of URL would ignore: without its s, a URL with `ca=` would connect in plain text.
+    /// Refuses parameters that this kind of URL would ignore: a `redis:` URL with `ca=`, for example, would connect in
+    /// plain text.
     private static func refuseUnused(
-        _ words: some Sequence<String>, kind: String?, isTLS: Bool
+        _ parameters: some Sequence<String>, kind: String?, isTLS: Bool
     ) throws(Malformed) {
-        func named(_ words: Set<String>) -> String { words.sorted().joined(separator: ", ") }
-        let (ofTLS, ofSentinels) = (Self.wordsOfTLS.intersection(words), Self.wordsOfSentinels.intersection(words))
+        func named(_ names: Set<String>) -> String { names.sorted().joined(separator: ", ") }
+        let ofTLS = Self.parametersOfTLS.intersection(parameters)
+        let ofSentinels = Self.parametersOfSentinels.intersection(parameters)
         guard isTLS || ofTLS.isEmpty else {
             let suffix = kind.map { "+\($0)" } ?? ""
             throw Malformed(

@@ -13,6 +13,8 @@ package enum ReplicaQuorum: Sendable, Hashable {
     /// A fixed number, whether or not the master has them; 0 waits for none.
     case count(Int)
 
+    /// Returns how many replicas must confirm a write.
+    ///
     /// - Parameter replicas: the number of recent replicas.
     package func needed(of replicas: Int) -> Int {
         switch self {

@@ -1,5 +1,5 @@
-// What INFO replication says about a node, as far as Enroute needs it. Read in one pass over the bytes: every event loop asks
-// every master once a second.
+// What INFO replication says about a node, as far as Enroute needs it. Read in one pass over the bytes: every event
+// loop queries every master once a second.
 
 /// The replication state of one node.
 struct ReplicationInfo: Hashable, Sendable {
@@ -15,7 +15,7 @@ struct ReplicationInfo: Hashable, Sendable {
     /// - Parameter text: the reply, lines of `name:value`.
     init(_ text: some Sequence<UInt8>) {
         for line in Array(text).split(whereSeparator: { $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }) {
-            // Most lines are of no interest; their first letter tells.
+            // The first letter rules out most lines.
             switch line.first {
             case UInt8(ascii: "r"): if line.elementsEqual("role:master".utf8) { self.isMaster = true }
             case UInt8(ascii: "m"):

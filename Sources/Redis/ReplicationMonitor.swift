@@ -1,5 +1,5 @@
-// Monitors the replication state of a link's node every second: another history (`master_replid`) or another role means that
-// the master changed behind an unbroken connection. Also implements writes that wait for replicas.
+// Monitors the replication state of a link's node every second: another history (`master_replid`) or another role means
+// that the master changed although the connection did not break. Also implements writes that wait for replicas.
 
 internal import NIOCore
 
@@ -23,7 +23,7 @@ final class ReplicationMonitor {
         let before = link.onUp
         link.onUp = { [weak self] handler in
             before?(handler)
-            // A new connection has already told its owner that messages may be missing.
+            // A new connection has already notified its owner that messages may be missing.
             self?.history = nil
             self?.isChecking = false
             self?.isKnown = false

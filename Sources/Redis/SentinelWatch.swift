@@ -82,7 +82,7 @@ final class SentinelWatch {
 
     // MARK: Subscription
 
-    /// Subscribes to one Sentinel after another, whichever is reachable.
+    /// Subscribes to the first Sentinel that is reachable, in turn.
     func subscribe() {
         guard self.subscriber == nil else { return }
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)

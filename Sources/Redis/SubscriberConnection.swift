@@ -120,8 +120,8 @@ final class SubscriberConnection {
         self.onState?(false)
     }
 
-    /// Redis refused a command: because of an ACL rule, because the slot is elsewhere, because it is loading. When the
-    /// connection ended instead, `didDisconnect` follows.
+    /// Redis refused a command because of an ACL rule, because the slot is on another node, or because it is loading
+    /// its data. If the connection ended instead, `didDisconnect` follows.
     private func refused(_ channels: [String], _ error: RedisError) {
         guard case .refused(let code, _) = error else { return }
         if code == "MOVED" || code == "ASK" {

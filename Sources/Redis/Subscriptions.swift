@@ -21,7 +21,7 @@ package final class Subscriptions {
 
     private struct Subscription {
         var connection: SubscriberConnection?
-        /// Whether it has been acknowledged before: the next acknowledgement is a repair.
+        /// Whether it was acknowledged before: the next acknowledgement restores it, and messages may be missing.
         var isRepair = false
         var waiting: [EventLoopPromise<Void>] = []
     }
@@ -170,7 +170,7 @@ package final class Subscriptions {
         }
     }
 
-    /// The slot of a channel is elsewhere, or is being moved.
+    /// The slot of a channel is on another node, or is being moved.
     private func evicted(_ channel: String, _ error: RedisError?, from connection: SubscriberConnection) {
         guard self.subscriptions[channel]?.connection === connection else { return }
         self.subscriptions[channel]?.connection = nil
@@ -181,7 +181,7 @@ package final class Subscriptions {
         if error == nil { self.retryLater() } else { self.resubscribe(channel) }
     }
 
-    /// The master changed, or the owners of slots.
+    /// The master changed, or the owners of slots did.
     ///
     /// - Parameter master: the new one, if it is known.
     private func moved(to master: RedisAddress.Node?) {

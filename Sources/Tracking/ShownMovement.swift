@@ -1,5 +1,5 @@
 // What followers see of the fixes that the validator accepted: the filtered place, on its street where streets are loaded,
-// with its speed, and with a heading where the phone measured none. The fixes themselves remain what is validated.
+// with its speed, and with a heading where the phone measured none. Validation always uses the fixes themselves.
 
 package import EnrouteWire
 
@@ -9,7 +9,7 @@ package struct ShownMovement: Sendable {
     private var learned = LearnedVehicle()
     private var matcher = StreetMatcher()
     private let streets: (any StreetSource)?
-    /// The bounds of every rider, instead of those of its vehicle.
+    /// Bounds for every rider, instead of those of its vehicle.
     private let bounds: VehicleBounds?
     private var declared: Vehicle?
 
@@ -36,11 +36,16 @@ package struct ShownMovement: Sendable {
         self.matcher.reset()
     }
 
+    /// Of many fixes that are shown at once, only this number of the newest is matched to streets, because each match costs far
+    /// more than the filter, and followers see the last one. They suffice to tell one street from another.
+    package static let mostMatched = 5
+
     /// - Parameters:
     ///   - fix: accepted, with the time and the speed that the validator corrected.
     ///   - isAnew: the marker jumps to the fix.
+    ///   - isMatched: whether it is matched to a street (`mostMatched`).
     /// - Returns: the fix that followers see.
-    package mutating func show(_ fix: Fix, isAnew: Bool) -> Fix {
+    package mutating func show(_ fix: Fix, isAnew: Bool, isMatched: Bool = true) -> Fix {
         if isAnew { self.matcher.reset() }
         let estimate = self.filter.observe(Reading(fix), heading: fix.headingDegrees, isAnew: isAnew)
         self.learn(
@@ -48,7 +53,7 @@ package struct ShownMovement: Sendable {
                 at: fix.at, point: estimate.point, accuracyMeters: fix.accuracyMeters,
                 speedMetersPerSecond: estimate.speedMetersPerSecond))
         var (point, isSnapped) = (estimate.point, false)
-        if let streets, let match = self.matcher.match(estimate, at: fix.at, by: self.vehicle, on: streets) {
+        if isMatched, let streets, let match = self.matcher.match(estimate, at: fix.at, by: self.vehicle, on: streets) {
             (point, isSnapped) = (match, true)
         }
         var shown = fix
@@ -57,7 +62,7 @@ package struct ShownMovement: Sendable {
         }
         shown.isMocked = false
         if let speed = estimate.speedMetersPerSecond { shown.speedMetersPerSecond = min(speed, Self.fastest) }
-        // The heading of a phone that hardly moves is noise.
+        // The heading that a phone reports while it hardly moves is noise.
         let told = fix.speedMetersPerSecond ?? .infinity
         if shown.headingDegrees == nil || told < PositionFilter.headingSpeed {
             shown.headingDegrees = estimate.headingDegrees

@@ -1,5 +1,6 @@
-// Which addresses events may be sent to. Whoever can register an endpoint could otherwise make gateways send requests to services
-// that only gateways can reach: other machines of the network, or the metadata service of a cloud (server-side request forgery).
+// Which addresses events may be sent to. Anybody who can register an endpoint could otherwise make gateways send
+// requests to services that only gateways can reach: other machines of the network, or the metadata service of a cloud
+// (server-side request forgery).
 
 internal import Glibc
 
@@ -68,7 +69,7 @@ package struct AddressRule: Sendable, Hashable {
         "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
         "224.0.0.0/4", "240.0.0.0/4",
     ].compactMap { AddressRange($0) }
-    /// All public IPv6 addresses are in this range, except for some that stand for others.
+    /// All public IPv6 addresses are in this range, except for those that embed an IPv4 address.
     private static let global6 = AddressRange("2000::/3")
     private static let special6 = ["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"]
         .compactMap { AddressRange($0) }

@@ -1,5 +1,5 @@
-// Which jobs and riders have events on their way, and which of them may send the next request. Events of one job or rider are
-// in one lane, one after the other; lanes do not wait for each other.
+// Tracks which jobs and riders have events to deliver, and decides which of them may send the next request. Events of
+// one job or rider are in one lane, one after the other; lanes do not wait for each other.
 
 package import LiveState
 
@@ -7,9 +7,9 @@ package import LiveState
 package struct DeliveryLanes: Sendable {
     /// Where the events of a lane are.
     package enum Place: Sendable, Hashable {
-        /// In memory: they were just read from the stream, whose place is not stored yet.
+        /// In memory: they were just read from the stream, and the cursor is not stored yet.
         case memory
-        /// On their way to the waiting list.
+        /// Being moved to the waiting list.
         case moving
         /// In the waiting list in Redis.
         case waiting
@@ -19,21 +19,21 @@ package struct DeliveryLanes: Sendable {
         var place: Place
         var events: [WaitingEvent]
         var isRunning = false
-        /// How many times events were appended to the waiting list since the lane exists.
+        /// How many times events were appended to the waiting list since the lane was added.
         var parks = 0
     }
 
     private var lanes: [String: Lane] = [:]
     private var fresh: [String] = []
     private var due: [String] = []
-    /// Appends to waiting lists that have not ended, by job or rider.
+    /// Number of appends to waiting lists that are still in progress, by job or rider.
     private var openParks: [String: Int] = [:]
     private var running = 0
     private var runningWaiting = 0
 
     /// Maximum number of lanes that send at the same time.
     package static let most = WebhookSettings.connections
-    /// How many of them may send events that wait, so that slow ones leave room for new events.
+    /// How many of these lanes may send waiting events, so that slow ones leave room for new events.
     package static let mostWaiting = Self.most / 2
 
     package init() {}
@@ -42,7 +42,7 @@ package struct DeliveryLanes: Sendable {
     package func place(of subject: String) -> Place? { self.lanes[subject]?.place }
     package func isRunning(_ subject: String) -> Bool { self.lanes[subject]?.isRunning == true }
     package var count: Int { self.lanes.count }
-    /// Number of lanes with waiting events that send, or may soon.
+    /// Number of lanes with waiting events that are running or queued.
     package var waiting: Int { self.runningWaiting + self.due.count }
     package var hasQueuedWaiting: Bool { !self.due.isEmpty }
 
@@ -64,7 +64,7 @@ package struct DeliveryLanes: Sendable {
         self.due.append(subject)
     }
 
-    /// Marks the lane that sends next as running, and returns it; `nil` when none may.
+    /// Marks the lane that sends next as running, and returns it; `nil` when no lane may start.
     package mutating func next() -> String? {
         guard self.running < Self.most else { return nil }
         let subject: String
@@ -92,13 +92,13 @@ package struct DeliveryLanes: Sendable {
         }
     }
 
-    /// Removes the lanes with waiting events that do not run yet: the endpoint fails.
+    /// Removes the lanes with waiting events that do not run yet, because the endpoint fails.
     package mutating func clearQueue() {
         for subject in self.due { self.lanes[subject] = nil }
         self.due = []
     }
 
-    /// The next new event of a lane; `nil` when there is none, or they are moved to the waiting list.
+    /// The next new event of a lane; `nil` when there is none, or when its events are being moved to the waiting list.
     package func first(_ subject: String) -> WaitingEvent? {
         self.lanes[subject].flatMap { $0.place == .memory ? $0.events.first : nil }
     }

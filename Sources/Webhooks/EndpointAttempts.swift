@@ -1,5 +1,5 @@
-// The lanes of a webhook: each delivers the events of one job or rider in order, first new ones from memory, and then those that
-// wait in Redis.
+// The lanes of a webhook: each delivers the events of one job or rider in order, first new ones from memory, and then
+// those that wait in Redis.
 
 internal import HTTPValues
 internal import LiveState
@@ -34,7 +34,7 @@ extension EndpointWorker {
         self.notify()
     }
 
-    /// Delivers new events until one fails, which then waits with all after it.
+    /// Delivers new events until one fails; that one and all after it then wait.
     ///
     /// - Returns: whether they were moved to the waiting list meanwhile, and the next one should be tried there.
     private func deliverNew(_ subject: String) async throws -> Bool {
@@ -63,8 +63,8 @@ extension EndpointWorker {
         return false
     }
 
-    /// Delivers the waiting events of a job or rider until one fails, or it has taken longer than the patience: then it is
-    /// the turn of others.
+    /// Delivers the waiting events of a job or rider until one fails, or until this has taken longer than the patience
+    /// and it is the turn of others.
     private func deliverWaiting(_ subject: String) async throws {
         let end = ContinuousClock.now + self.settings.patience
         repeat {
@@ -151,7 +151,7 @@ extension EndpointWorker {
         }
     }
 
-    /// Stores how the endpoint responds, and logs it when that is news.
+    /// Stores how the endpoint responds, and logs a change.
     func report(_ report: EndpointHealth.Report) async {
         switch report {
         case .nothing: break
@@ -180,7 +180,7 @@ extension EndpointWorker {
         self.stop()
     }
 
-    /// Stores a fact. If that fails, a later one says the same.
+    /// Stores a fact. A failure is ignored, because a later note says the same.
     func note(_ note: WebhookStore.Note) async {
         try? await self.store.note(note, about: self.id, by: self.holder)
     }

@@ -1,26 +1,27 @@
-// What the attempts to deliver say about an endpoint: whether to send it everything, only a few events to find out whether it
-// works again, or nothing. The number of reports is limited, so that an endpoint that fails now and then does not flood the log.
+// The health of an endpoint, derived from the attempts to deliver: whether to send it everything, only a few events to
+// find out whether it works again, or nothing. The number of reports is limited, so that an endpoint with intermittent
+// failures does not flood the log.
 
 /// The health of one endpoint. A value.
 package struct EndpointHealth: Sendable, Hashable {
     /// What to report, and how.
     package enum Report: Sendable, Hashable {
         case nothing
-        /// To store that it works.
+        /// Store that the endpoint works.
         ///
         /// - Parameters:
         ///   - deliveredAt: ms since the epoch.
-        ///   - isNews: whether it was reported to fail before, so that it is logged too.
+        ///   - isNews: whether it was last reported as failing. Then the recovery is logged too.
         case works(deliveredAt: Int64, isNews: Bool)
-        /// To store that it fails.
+        /// Store that the endpoint fails.
         ///
         /// - Parameters:
         ///   - since: ms since the epoch.
-        ///   - isNews: whether it was not reported to fail before, so that it is logged too.
+        ///   - isNews: whether it was last reported as working. Then the failure is logged too.
         case fails(since: Int64, reason: String, isNews: Bool)
     }
 
-    /// After how many failures in a row the endpoint counts as failing.
+    /// Number of failures in a row after which the endpoint counts as failing.
     package static let failuresUntilFailing = 5
     /// The minimum time between two reports of a change, and between two without one, ms.
     package static let reportInterval: Int64 = 10_000
@@ -30,7 +31,7 @@ package struct EndpointHealth: Sendable, Hashable {
     package private(set) var failingSince: Int64?
     private var deliveredAt: Int64 = 0
     private var reason = ""
-    /// Whether it was reported to fail.
+    /// Whether it was last reported as failing.
     private var isReportedFailing: Bool
     /// Times of the last report, and of the last one of a change.
     private var reportedAt: Int64?
@@ -59,7 +60,7 @@ package struct EndpointHealth: Sendable, Hashable {
         return self.report(at: now)
     }
 
-    /// Returns a change that was not reported at once, when the interval is over. The next attempt may be hours away.
+    /// Returns a change whose report was postponed, once the interval is over. The next attempt may be hours away.
     package mutating func overdue(at now: Int64) -> Report { self.hasChanged ? self.report(at: now) : .nothing }
 
     /// The change that was not reported yet, to store it when delivery ends.
@@ -80,7 +81,7 @@ package struct EndpointHealth: Sendable, Hashable {
 
     private mutating func report(at now: Int64) -> Report {
         let isNews = self.hasChanged
-        // A clock that was set back delays no report.
+        // A clock that was set back must not delay a report.
         if let last = isNews ? self.changeReportedAt : self.reportedAt, now >= last, now - last < Self.reportInterval {
             return .nothing
         }

@@ -1,5 +1,5 @@
-// The URL of an endpoint, as an operator enters it. Only what every program reads in the same way is accepted, because the host
-// that is checked must be the host that is connected to.
+// The URL of an endpoint, as an operator enters it. Only URLs that every program reads in the same way are accepted,
+// because requests must go to the host that was checked.
 
 internal import FoundationEssentials
 internal import OutboundHTTP

@@ -2,9 +2,9 @@
 // one cannot be delivered, those after it wait. Different jobs and riders do not wait for each other.
 //
 // One loop reads the stream, a page at a time; another one tries events that wait in Redis. Both start lanes (DeliveryLanes),
-// one for each job or rider. New events that are not delivered within the patience are moved to the waiting list, and the
-// stream is read on. A place in the stream is stored only after every event before it has been delivered, waits in Redis, or
-// was given up. So a gateway that dies loses nothing; the next one repeats what was not stored.
+// one for each job or rider. New events that are not delivered within the patience are moved to the waiting list, and
+// reading continues. A cursor of the stream is stored only after every event before it has been delivered, waits in
+// Redis, or was given up. So a gateway that dies loses nothing; the next one continues at the stored cursor.
 
 internal import HTTPValues
 package import LiveState
@@ -33,15 +33,15 @@ package actor EndpointWorker {
     var lanes = DeliveryLanes()
     /// Jobs and riders with waiting events. New ones wait behind them.
     var blocked: Set<String> = []
-    /// The record as it was read last.
+    /// The record as last read.
     var webhook: Webhook?
     private var recordReadAt = ContinuousClock.now
     private var cursors: [Int: String] = [:]
-    /// Places in the stream after which a gap was reported, by shard.
+    /// Cursors after which a gap was reported, by shard.
     private var reportedGaps: [Int: String] = [:]
     private var isFirstRead = true
     var isOver = false
-    /// Whether a failure of Redis was logged, and has not passed.
+    /// Whether a failure of Redis was logged that has not ended yet.
     private var hasTrouble = false
     /// When the waiting list was last found full, and how often.
     private var fullSince: Int64?
@@ -58,11 +58,11 @@ package actor EndpointWorker {
     static let pause: Duration = StreamTail.interval
     /// How long it pauses when no waiting event is due, and between attempts while the endpoint fails.
     static let longPause: Duration = .seconds(1)
-    /// How long it pauses when Redis is unavailable, or as many events wait as may.
+    /// How long it pauses when Redis is unavailable, or when the waiting list is full.
     static let outagePause: Duration = .seconds(2)
     /// How old its knowledge of the webhook's record may be.
     static let recordAge: Duration = .seconds(1)
-    /// How often it is stored that as many events wait as may, ms.
+    /// Minimum time between two notes in Redis that the waiting list is full, ms.
     private static let fullNoteInterval: Int64 = 10_000
     /// Maximum number of jobs and riders with due events that are queued.
     private static let longestQueue = 64
@@ -240,7 +240,7 @@ package actor EndpointWorker {
             guard left > .zero else { break }
             await self.wait(for: .settled, within: left)
         }
-        // A request may take long. Other jobs' next events do not wait for it.
+        // A request may take long. The next events of other jobs do not wait for it.
         guard self.isGoing else { throw CancellationError() }
         for move in self.lanes.unsettled.map({ self.move($0, failures: 0, delay: .zero) }) { try await move.value }
         guard self.isGoing else { throw CancellationError() }
@@ -281,7 +281,8 @@ package actor EndpointWorker {
         }
     }
 
-    /// Repeats something until Redis has done it: an outage is waited for, and malformed data of a job or rider removed.
+    /// Repeats an operation until Redis has done it: waits during an outage, and removes malformed data of a job or
+    /// rider.
     func persist<Value: Sendable>(
         of subject: String?, _ body: @Sendable () async throws -> Value
     ) async throws -> Value {
@@ -313,7 +314,7 @@ package actor EndpointWorker {
         try? await Task.sleep(for: Self.outagePause)
     }
 
-    /// What `lastError` says while as many events wait as may.
+    /// The value of `lastError` while the waiting list is full.
     var fullReason: String? {
         self.fullSince.map { _ in "\(WebhookStore.maxWaiting) events wait, further ones stay in the stream" }
     }
@@ -333,7 +334,7 @@ package actor EndpointWorker {
         await self.note(.delayed(reason: reason))
     }
 
-    /// Reports that the stream no longer holds the place where reading should continue: events were trimmed unread.
+    /// Reports that the stream no longer holds the entry at which reading should continue: events were trimmed unread.
     private func reportGap(_ shard: Int, after cursor: String) async throws {
         guard cursor != "0-0", self.reportedGaps[shard] != cursor,
             let oldest = try await self.store.streams.oldest(shard: shard), Self.isBefore(cursor, oldest),
@@ -363,7 +364,7 @@ package actor EndpointWorker {
         }
     }
 
-    /// Resumes what waits for a change that has happened.
+    /// Resumes the tasks that wait for a change.
     func notify() {
         for (number, waiter) in self.waiters where self.holds(waiter.change) { self.resume(number) }
     }

@@ -1,5 +1,5 @@
-// Looks up hosts on threads of its own: getaddrinfo(3) blocks its thread, for many seconds if a name server does not answer.
-// A host is looked up once for all that wait for it, so one host occupies one thread.
+// Looks up hosts on its own threads: getaddrinfo(3) blocks its thread, for many seconds if a name server does not
+// answer. A host is looked up once for all callers that wait for it, so one host occupies one thread.
 
 internal import NIOPosix
 internal import Synchronization
@@ -8,7 +8,7 @@ internal import Synchronization
 package final class HostLookups: Sendable {
     /// Number of hosts that are looked up at the same time.
     package static let threads = 8
-    /// Maximum number of hosts that are or should be looked up; further ones fail immediately.
+    /// Maximum number of hosts that are being looked up or queued; further ones fail immediately.
     package static let maxHosts = 200
 
     /// Too many hosts are being looked up.
@@ -35,7 +35,7 @@ package final class HostLookups: Sendable {
         self.pool.start()
     }
 
-    /// The addresses of a host. A cancelled caller stops to wait; the lookup goes on for others.
+    /// The addresses of a host. A cancelled caller stops waiting; the lookup continues for others.
     package func addresses(of host: String) async throws -> [IPAddress] {
         let number = self.state.withLock { state in
             state.last += 1
@@ -79,6 +79,6 @@ package final class HostLookups: Sendable {
         self.state.withLock { $0.waiters[host]?.removeValue(forKey: number) }?.resume(throwing: CancellationError())
     }
 
-    /// Ends the threads, after the lookups that they work on.
+    /// Stops the threads after their current lookups.
     package func shutdown() async throws { try await self.pool.shutdownGracefully() }
 }

@@ -13,7 +13,8 @@ package struct HostResolver: Sendable {
         case late
         case refused(IPAddress)
 
-        /// Names no address: whoever adds an endpoint could otherwise find out what names of the network stand for.
+        /// Contains no address: otherwise anybody who can add an endpoint could resolve the names of an internal
+        /// network.
         package var description: String {
             switch self {
             case .unresolvable: "the host name cannot be resolved"
@@ -36,7 +37,7 @@ package struct HostResolver: Sendable {
         (self.rule, self.lookUp) = (rule, lookUp)
     }
 
-    /// The address to connect to. If one of the host's addresses is refused, the host is.
+    /// The address to connect to. If one of the host's addresses is refused, the whole host is refused.
     ///
     /// - Parameter limit: how long it may take.
     package func address(

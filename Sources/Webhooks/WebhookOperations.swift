@@ -1,4 +1,4 @@
-// What operators and programs do with webhooks: REST and `enroute webhooks` share it.
+// The operations on webhooks that REST and `enroute webhooks` share.
 
 internal import HTTPValues
 package import LiveState
@@ -70,13 +70,17 @@ package struct WebhookOperations: Sendable {
 
     package func all() async throws -> [Webhook] { try await self.store.all() }
 
+    /// Reads a webhook.
+    ///
     /// - Returns: `nil` when there is no such webhook.
     package func read(_ id: String) async throws -> Webhook? { try await self.store.read(id) }
 
+    /// Removes a webhook with its waiting events.
+    ///
     /// - Returns: whether it existed.
     package func remove(_ id: String) async throws -> Bool { try await self.store.remove(id) }
 
-    /// Gives a webhook a new secret. The previous ones sign too, each for a day from its replacement on.
+    /// Gives a webhook a new secret. Each previous secret keeps signing for a day after its replacement.
     ///
     /// - Parameter now: ms since the epoch.
     /// - Returns: the webhook with its new secret first; `nil` when there is no such webhook.
@@ -157,7 +161,7 @@ package struct WebhookDocument: Sendable, Encodable {
     package var lastError: String?
     package var waiting: Int
     package var undelivered: Int
-    /// Only in the answer that creates it.
+    /// Only in the response to its creation or rotation.
     package var secret: String?
     package var previousSecretExpiresAt: Int64?
 
@@ -178,7 +182,7 @@ package struct WebhookDocument: Sendable, Encodable {
 
 /// An undelivered event as REST and the command line show it.
 package struct UndeliveredDocument: Sendable, Encodable {
-    /// Its place in the list, for the next page.
+    /// Its position in the list, to request the next page.
     package var entry: String
     package var id: String
     package var subject: String

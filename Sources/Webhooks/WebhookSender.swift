@@ -1,5 +1,5 @@
-// Sends one event to one endpoint, once. Each webhook has connections of its own, so a slow endpoint delays no other one, even
-// on the same host. They are reused for as long as the address of the host is.
+// Sends one event to one endpoint, once. Each webhook has its own connections, so a slow endpoint does not delay
+// others, even on the same host. Connections are reused as long as the resolved address is.
 
 package import LiveState
 internal import OutboundHTTP
@@ -31,12 +31,14 @@ package final class WebhookSender: Sendable {
 
     let settings: WebhookSettings
     private let pinned = Mutex<[Endpoint: Pinned]>([:])
-    /// Maximum number of endpoints with connections. Twice the webhooks, because those of a removed one are closed only when
-    /// there are more.
+    /// Maximum number of endpoints with connections. Twice the number of webhooks, because the connections of a removed
+    /// webhook are closed only when this number is exceeded.
     private static let maxEndpoints = 2 * WebhookStore.maxWebhooks
 
     package init(settings: WebhookSettings) { self.settings = settings }
 
+    /// Sends an event to a webhook's endpoint once, and waits for the status of its answer.
+    ///
     /// - Parameter now: ms since the epoch.
     package func send(_ event: WaitingEvent, to webhook: Webhook, now: Int64) async -> Result {
         let url: EndpointURL

@@ -16,7 +16,7 @@ package struct WebhookService: Sendable {
     private let holder: String
     private let logger: Logger
 
-    /// How often it looks for webhooks that no gateway delivers.
+    /// How often the service looks for webhooks that no gateway delivers.
     static let interval: Duration = .seconds(1)
     /// How soon it tries again to get the lease of a webhook that another gateway has.
     static let leaseInterval: Duration = .seconds(3)
@@ -89,7 +89,7 @@ package struct WebhookService: Sendable {
         _ = await Task.detached { try? await lease.release() }.value
     }
 
-    /// Renews a lease until it is lost, or Redis has not answered for so long that it may be.
+    /// Renews a lease until it is lost, or may have expired because Redis does not answer.
     private static func renew(_ lease: Lease) async {
         let clock = ContinuousClock()
         var renewedAt = clock.now

@@ -14,14 +14,14 @@ package struct WebhookSettings: Sendable {
     package var retries = RetrySchedule.usual
     /// For how long an endpoint may fail before it is switched off.
     package var offAfter: Duration = .seconds(432_000)
-    /// How long one attempt may take, with the resolution of the host.
+    /// How long one attempt may take, including the resolution of the host.
     package var attemptLimit = Self.longestAttempt
     /// How long new events of one job may take before they are moved to the waiting list, so that others do not wait.
     package var patience: Duration = .seconds(2)
-    /// How long a worker pauses when as many events wait as may.
+    /// How long a worker pauses when the waiting list is full.
     package var fullPause: Duration = .seconds(2)
 
-    /// How long one attempt may take.
+    /// The default of `attemptLimit`.
     package static let longestAttempt: Duration = .seconds(15)
     /// Maximum number of bytes of an endpoint's answer that are read, so that its connection can be used again. Only the
     /// status of an answer counts.

@@ -3,7 +3,7 @@ import Testing
 @testable import Access
 
 @Suite struct AuthorizationHeaderTests {
-    @Test func `the scheme counts in any case, and the credentials follow after one space`() {
+    @Test func `the scheme is case-insensitive, and the credentials follow after one space`() {
         for header in ["Bearer a.b.c", "bearer a.b.c", "BEARER a.b.c"] {
             #expect(header.credentials(ofScheme: "bearer") == "a.b.c")
             #expect(header.credentials(ofScheme: "link") == nil)
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func `a scheme can be repeated in a message, and what may be a token cannot`() {
+    @Test func `a message may contain the scheme, but nothing that may be a token`() {
         for (header, scheme) in [
             ("Basic YTpi", "Basic"), ("Link x", "Link"), ("AWS4-HMAC-SHA256 x", "AWS4-HMAC-SHA256"),
             ("token ", "token"),

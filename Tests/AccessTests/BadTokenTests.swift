@@ -55,8 +55,8 @@ struct BadToken: CustomTestStringConvertible, Sendable {
         let all = Self.corpus
         #expect(all.count >= 45)
         #expect(Set(all.map(\.token)).count == all.count)
-        // Not properties of the token: its key may arrive with the next fetch (IssuerKeysTests), and the map of roles is a
-        // setting, as are ids of keys (ProviderTokenTests).
+        // These do not depend on the token alone: its key may arrive with the next fetch (IssuerKeysTests), and the map
+        // of roles and the ids of keys are settings (ProviderTokenTests).
         let others: Set<TokenRefusal.Reason> = [.keyUnavailable, .unmappedRole, .missingKeyID]
         #expect(Set(all.map(\.refusal)) == Set(TokenRefusal.Reason.allCases).subtracting(others))
     }

@@ -38,7 +38,7 @@ import Testing
         #expect(throws: TokenRefusal.self) { try self.grant(verifier, changes, signer, header: header) }
     }
 
-    /// The loosest settings there are.
+    /// The most permissive settings.
     private static func loose(_ provider: inout IdentityProvider) {
         provider.personForm = .hashed
         provider.requiresTokenID = false
@@ -46,7 +46,7 @@ import Testing
         provider.defaultRole = .customer
     }
 
-    /// What these settings are for; everything else in the corpus stays refused.
+    /// The tokens that these settings are meant to accept; all others in the corpus stay refused.
     private static let allowedByLoose: Set = [
         "without jti", "without role", "a subject with a space", "a subject with a brace", "an unknown role",
         "a role in capitals", "roles in an array",
@@ -185,7 +185,7 @@ import Testing
         #expect(!table.isRevoked(try Self.grant(verifier, ["jti": nil, "iat": "1795000001"])))
         _ = table.apply(Revocation(.user(PersonID("anna")!), at: 1_795_000_001_000))
         #expect(table.isRevoked(try Self.grant(verifier, ["jti": nil, "iat": "1795000001"])))
-        // A jti that is there must still be usable.
+        // A jti that is present must still be valid.
         #expect(Self.refusal(verifier, ["jti": #""a b""#])?.reason == .badTokenID)
     }
 
@@ -252,7 +252,7 @@ import Testing
             let refusal = Self.refusal(TokenVerifier(providers))
             #expect(refusal == .unknownKey, "\(providers.map(\.audience))")
         }
-        // With keys of its own, the audience explains the refusal.
+        // If the second provider has keys, the audience explains the refusal.
         let other = try await Self.provider { $0.audience = "another" }
         #expect(Self.refusal(TokenVerifier([known, other]))?.reason == .wrongAudience)
     }
@@ -264,7 +264,7 @@ import Testing
         for providers in [[known, old], [old, known]] {
             let verifier = TokenVerifier(providers)
             let refusal = Self.refusal(verifier)
-            // The reason stays that of the provider that came furthest.
+            // The reason stays that of the provider whose verification got furthest.
             #expect(refusal?.reason == .wrongAudience && refusal?.lacksKey == true)
             let lacking = verifier.lackingKey(of: TokenForge.token())
             #expect(lacking.map { verifier.providers[$0].audience } == ["aud"])
@@ -281,8 +281,7 @@ import Testing
         #expect(TokenRefusal.unknownKey.lacksKey && !TokenRefusal.wrongAudience.lacksKey)
     }
 
-    @Test func `S3: a token without kid is refused as such where every key has one, and causes no fetch`() async throws
-    {
+    @Test func `S3: a token without kid is refused for that if every key has one, and causes no fetch`() async throws {
         let named = try await Self.verifier { $0.keys.removeAll { $0.kid == nil } }
         let refusal = Self.refusal(named, header: #"{"alg":"ES256"}"#)
         #expect(refusal == .missingKeyID && refusal?.lacksKey == false)
@@ -293,7 +292,7 @@ import Testing
         #expect(Self.refusal(try await Self.verifier { $0.keys = [] }, header: #"{"alg":"ES256"}"#) == .unknownKey)
     }
 
-    @Test func `S3: Ed25519 is another name of EdDSA, and only for keys of that kind`() async throws {
+    @Test func `S3: Ed25519 is another name for EdDSA, but only for keys of that kind`() async throws {
         let verifier = try await TokenForge.verifier()
         #expect(try Self.grant(verifier, [:], .ed, header: #"{"alg":"Ed25519","kid":"ed"}"#).role == .customer)
         #expect(Self.refusal(verifier, [:], .ed, header: #"{"alg":"Ed448","kid":"ed"}"#)?.reason == .wrongAlgorithm)
@@ -331,12 +330,12 @@ import Testing
         ("role", ["role"]), ("realm_access.roles", ["realm_access", "roles"]), ("cognito:groups", ["cognito:groups"]),
         ("https://shop.example/role", ["https://shop.example/role"]), (#"a\.b.c"#, ["a.b", "c"]),
     ])
-    func `a path is names with dots, or a URL`(text: String, names: [String]) throws {
+    func `a path consists of names separated by dots, or is a URL`(text: String, names: [String]) throws {
         #expect(try #require(ClaimPath(text)).names == names)
     }
 
     @Test(arguments: ["", ".", "a.", ".a", "a..b", #"a\b"#, #"a\"#, "a b", "ä", "a\"b", "a.b.c.d.e.f"])
-    func `other texts are no paths`(text: String) { #expect(ClaimPath(text) == nil) }
+    func `other texts are not paths`(text: String) { #expect(ClaimPath(text) == nil) }
 
     @Test func `an obstacle says why an action is not allowed`() {
         let anna = PersonID("anna")!

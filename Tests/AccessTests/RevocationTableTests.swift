@@ -3,7 +3,7 @@ import Testing
 
 @testable import Access
 
-/// What is revoked, decided without Redis.
+/// Decisions about revocations, without Redis.
 @Suite struct RevocationTableTests {
     private static let (anna, job) = (PersonID("anna")!, JobID("job-1")!)
     private static let link = "0123456789abcdef0123456789abcdef"
@@ -18,7 +18,7 @@ import Testing
         return table
     }
 
-    @Test func `revoking a user revokes tokens up to then, also of a clock that is 30 s fast, but not newer ones`() {
+    @Test func `revoking a user revokes earlier tokens, even of a clock that is 30 s fast, but not newer ones`() {
         let table = self.table(.user(Self.anna))
         for issued in [999, 1000, 1000 + TokenVerifier.skew] {
             #expect(table.isRevoked(self.grant(issuedAt: issued)), "\(issued)")
@@ -53,7 +53,7 @@ import Testing
         #expect(!revocations.isRevoked(self.grant()))
     }
 
-    @Test func `repeated revocations change nothing, in any order, and a later one counts`() {
+    @Test func `repeated revocations change nothing, in any order, but a later one takes effect`() {
         var table = self.table(.user(Self.anna), at: 5000)
         let again = table.apply(Revocation(.user(Self.anna), at: 5000))
         let earlier = table.apply(Revocation(.user(Self.anna), at: 3000))
@@ -91,7 +91,7 @@ import Testing
         for id in bad { #expect(RevocationSubject(kind, id: id) == nil, "\(id)") }
     }
 
-    /// Revocations are remembered only for that long.
+    /// Revocations are remembered only for the longest lifetime of a token.
     @Test func `a token that outlives the revocation memory is rejected`() async throws {
         let key = try await TokenVerifier.Key.hs256(secret: TokenForge.secret)
         let verifier = TokenVerifier(keys: [key], issuer: "iss", audience: "aud", longestLifetime: 900)

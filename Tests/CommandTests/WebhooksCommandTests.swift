@@ -43,7 +43,7 @@ import Testing
         (["add", "https://192.0.2.7/", "--type", "enroute.job.sold"], "There is no event type enroute.job.sold"),
         (["test", "none"], "There is no webhook none"), (["replay", "a b"], "There is no webhook a b"),
     ])
-    func `what cannot be done is explained`(words: [String], reason: String) async throws {
+    func `an impossible request is explained`(words: [String], reason: String) async throws {
         try await withRedis { _, server in
             let outcome = try await Self.run(words, server.url)
             #expect(outcome.code == 1 && outcome.error.contains(reason), "\(outcome)")

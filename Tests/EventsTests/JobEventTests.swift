@@ -117,20 +117,23 @@ import Testing
         #expect(self.order(.pendingVendorAcceptance, after: .cancelled) == .superseded)
         #expect(self.order(.inTransit, after: .accepted) == .notYet)
         #expect(self.order(.completed, after: .assigned, kind: .service) == .notYet)
-        // Whatever time it claims: the lifecycle decides.
+        // The lifecycle decides, whatever the event's time is.
         #expect(self.order(.accepted, after: .inTransit, at: 2000) == .superseded)
         #expect(self.order(.accepted, after: .pendingVendorAcceptance, at: 1) == .next)
     }
 
     @Test func `an impossible status is rejected`() {
         for (status, current) in [(JobStatus.cancelled, JobStatus.delivered), (.delivered, .cancelled)] {
-            guard case .rejected = self.order(status, after: current) else {
-                Issue.record("\(status) after \(current)")
-                continue
-            }
+            let reason =
+                "The job is \(current.rawValue) and cannot become \(status.rawValue): \(current.rawValue) is final."
+            #expect(self.order(status, after: current) == .rejected(reason))
         }
         let foreign = self.order(.onTheWay, after: .accepted)
-        #expect(foreign == .rejected("A delivery never has the status on_the_way."))
+        #expect(
+            foreign
+                == .rejected(
+                    "A delivery never has the status on_the_way. Use one of pending_vendor_acceptance, accepted, "
+                        + "preparing, ready_for_pickup, in_transit, delivered, cancelled, allocation_failed."))
     }
 
     @Test func `in the cycle between preparing and no rider found, the time decides`() {

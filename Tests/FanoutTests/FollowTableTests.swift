@@ -38,11 +38,11 @@ import Testing
         #expect(table.followers(of: "job").isEmpty)
     }
 
-    @Test(arguments: 0..<20)
-    func `after any sequence of follows and unfollows the table equals a set of pairs`(seed: UInt64) {
+    @Test(arguments: 0..<20, [8, 60])
+    func `after any sequence of follows and unfollows the table equals a set of pairs`(seed: UInt64, most: Int) {
         var random = SeededGenerator(seed: seed)
         var table = FollowTable<Int, Phone>()
-        let phones = (0..<8).map { _ in Phone() }
+        let phones = (0..<most).map { _ in Phone() }
         var model: [Int: Set<ObjectIdentifier>] = [:]
         for _ in 0..<2000 {
             let topic = Int.random(in: 0..<4, using: &random)
@@ -57,7 +57,22 @@ import Testing
                 model[topic, default: []].insert(id)
                 #expect(table.follow(topic, by: phone) == (isFirst ? .subscribe : .nothing))
             }
-            #expect(Set(table.followers(of: topic).map { ObjectIdentifier($0) }) == model[topic, default: []])
+            let followers = table.followers(of: topic).map { ObjectIdentifier($0) }
+            #expect(Set(followers) == model[topic, default: []])
+            #expect(followers.count == model[topic, default: []].count)
         }
+    }
+
+    @Test func `the indexes of a topic are as many as its followers, and none are left with few followers`() {
+        var table = FollowTable<String, Phone>()
+        let phones = (0..<100).map { _ in Phone() }
+        for phone in phones { _ = table.follow("job", by: phone) }
+        for left in (0..<100).reversed() {
+            _ = table.unfollow("job", by: phones[99 - left])
+            #expect(table.followers(of: "job").count == left)
+            let isSearched = left <= FollowTable<String, Phone>.mostSearched
+            #expect(table.indexes["job"]?.count == (isSearched ? nil : left))
+        }
+        #expect(table.indexes.isEmpty)
     }
 }

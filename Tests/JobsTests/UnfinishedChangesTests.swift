@@ -8,13 +8,13 @@ import Testing
 
 @testable import Jobs
 
-/// Changes whose rest failed, in a time that the test advances.
+/// Changes whose remaining steps failed, with a clock that the test advances.
 @Suite struct UnfinishedChangesTests {
     private static let job = JobID("job-1")!
 
     private struct Failure: Error {}
 
-    /// An attempt that fails until it has been begun this often.
+    /// An attempt that fails until it has been started this many times.
     private final class Rest: Sendable {
         let begun = Mutex(0)
         private let succeedsAt: Int

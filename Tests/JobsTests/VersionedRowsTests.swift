@@ -40,7 +40,7 @@ import Testing
         #expect(history.version == version + 1)
     }
 
-    @Test func `a job that was removed and added again is a row, and not among the removed`() {
+    @Test func `a job that was removed and added again is a row, and not among the removed jobs`() {
         var history = VersionedRows()
         history.apply([Self.row("a"), Self.row("b")])
         let seen = history.rows(of: Self.zone, since: nil).version

@@ -22,7 +22,7 @@ import Testing
             of: Self.place(latitude, longitude), "destination", in: Self.zone, bound: bound)
     }
 
-    @Test func `a zone of which fewer than three places are known accepts everything`() {
+    @Test func `a zone with fewer than three known places accepts everything`() {
         #expect(ZoneExtent(of: []) == nil)
         #expect(ZoneExtent(of: Self.around(41.9, 12.5, count: 2)) == nil)
         #expect(ZoneExtent(of: Self.around(41.9, 12.5, count: 3)) != nil)
@@ -42,7 +42,7 @@ import Testing
         #expect(fault.contains("Latitude and longitude seem to be swapped"))
     }
 
-    @Test func `one wrong place among three moves nothing`() throws {
+    @Test func `one wrong place among three does not move the zone`() throws {
         let places = Self.around(41.9, 12.5, count: 2) + [Self.place(12.5, 41.9)]
         #expect(try Self.fault(places, 41.95, 12.4) == nil)
         #expect(try Self.fault(places, 12.5, 41.9) != nil)

@@ -6,7 +6,8 @@ import Redis
 import TestSupport
 import Testing
 
-/// deploy/redis/live.acl and ledger.acl, loaded by real servers: what the gateway's user may do, and what it may not.
+/// deploy/redis/live.acl and ledger.acl, loaded by real servers: what the gateway's user is allowed to do, and what it
+/// is not.
 @Suite struct AccessListTests {
     private static let job = JobID("job-7")!
     private static let rider = PersonID("rider-1")!
@@ -46,7 +47,7 @@ import Testing
                     of: .rider(Self.rider), after: nil, limit: 10, now: now
                 ) { _, _ in true }.get()
                 #expect(page.jobs.map(\.job) == [Self.job])
-                // Somebody else's list is empty, and its entry too much is removed.
+                // The other person's list is empty, and its surplus entry is removed.
                 try await ledger.list(Self.job, rider: nil, customer: PersonID("other")!, now: now).get()
                 let other = try await ledger.page(
                     of: .customer(PersonID("other")!), after: nil, limit: 10, now: now + 2 * JobLedger.longestListing

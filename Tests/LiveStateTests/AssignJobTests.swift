@@ -14,7 +14,7 @@ import Testing
             Scripts.assignJob, keys: [stage.jobKey, stage.eventsChannel, stage.eventStream], arguments)
     }
 
-    @Test func `a new rider starts with travel mode off and a time limit of its own`() async throws {
+    @Test func `a new rider starts with travel mode off and its own time limit`() async throws {
         try await Stage.set { stage in
             try await stage.createJob(through: Stage.statusesUntilTransit)
             _ = try await stage.ledger.startTravel(for: Stage.job, by: Stage.rider).get()

@@ -49,4 +49,34 @@ import Testing
             }
         }
     }
+
+    @Test(arguments: [AuditEntry.Stream.access, .audit])
+    func `a key of another type is named when its stream is read or written`(stream: AuditEntry.Stream) async throws {
+        try await Stage.set { stage in
+            let streams = AuditStreams(ledger: stage.client, settings: stage.settings)
+            let key = stage.keyspace.stream(stream)
+            try await stage.client.run("SET", key, "x")
+            let named = { @Sendable (error: any Error) in (error as? AuditStreams.NotAStream)?.key == key }
+            await #expect {
+                _ = try await streams.read(stream, from: .since(0)).get()
+            } throws: {
+                named($0)
+            }
+            await #expect {
+                _ = try await streams.newest(stream, limit: 10).get()
+            } throws: {
+                named($0)
+            }
+            let access = FollowedAccess(
+                job: Stage.job, person: Stage.customer, role: "customer", credential: .token, link: nil, session: "s1")
+            let entry = stream == .access ? access.left : .erased(Stage.job, keys: 1, because: .deactivated)
+            await #expect {
+                try await streams.append(entry).get()
+            } throws: {
+                named($0)
+            }
+            try await stage.client.run("RENAME", key, "old")
+            #expect(try await streams.newest(stream, limit: 10).get().isEmpty)
+        }
+    }
 }

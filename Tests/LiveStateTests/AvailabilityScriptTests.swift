@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func `of two devices the newest counts, and heartbeats of the other do not`() async throws {
+    @Test func `of two devices the latest one is the rider's, and heartbeats of the other do not count`() async throws {
         try await ZoneStage.set { stage in
             try await stage.online(device: Self.phone)
             func beat(_ device: DeviceID?, takesOver: Bool = false) async throws -> Riders.Heartbeat {
@@ -209,7 +209,7 @@ import Testing
             #expect(try await stage.record() == nil)
             #expect(try await stage.riders.read(ZoneStage.rider, in: hamburg).get()?.status == .offline)
             #expect(Set(try await stage.riders.zones().get()) == [hamburg, ZoneStage.zone])
-            // A request from before the move must not bring the rider back when it is repeated.
+            // A repeated request from before the move must not bring the rider back.
             let back = try await stage.riders.describe(
                 ZoneStage.rider, in: ZoneStage.zone, isApproved: true, capacity: 1,
                 by: .init(PersonID("s")!, request: "3")

@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `a full instance still deletes what it is asked to delete`() async throws {
+    @Test func `a full instance still deletes the data of a feed that is closed`() async throws {
         try await Stage.set { stage in
             try await self.open(stage)
             try await stage.client.run("CONFIG", "SET", "maxmemory", "1")
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `a closed feed is not a forgotten one: for at least a minute it is not reopened automatically`()
+    @Test func `a closed feed differs from a lost one: for at least a minute it is not reopened automatically`()
         async throws
     {
         try await Stage.set { stage in
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func `closing again leaves a feed open that a later decision has opened`() async throws {
+    @Test func `closing again does not close a feed that a later decision has opened`() async throws {
         try await Stage.set { stage in
             try await self.open(stage)
             try await stage.leavesEverythingUnchanged {
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func `a position that outlived travel mode is deleted, whichever rider asks`() async throws {
+    @Test func `a position that outlived travel mode is deleted, whichever rider the call names`() async throws {
         try await Stage.set { stage in
             try await stage.client.run("SET", stage.positionKey, "here")
             let answer = try await self.close(stage, "rider-2")

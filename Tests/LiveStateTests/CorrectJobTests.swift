@@ -40,7 +40,7 @@ import Testing
                 #expect(old.value == .overtaken(status: .inTransit, head: corrected.event.id))
             }
             #expect(try await stage.hasNoMessages())
-            // The chain of events goes on, and a follower that has missed a correction starts again.
+            // The chain of events continues, and a follower that has missed a correction starts again.
             #expect(try await stage.publish(.delivered).previous == corrected.event.id)
             let since = ResumePoint(epoch: before.epoch, id: before.head)
             let recovery = try #require(try await stage.ledger.recover(Stage.job, since: since).get())
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `a correction ends travel mode that the status does not allow, and can take the job from its rider`()
+    @Test func `a correction ends travel mode that the status does not allow, and can unassign the rider`()
         async throws
     {
         try await Stage.set { stage in
@@ -114,7 +114,8 @@ import Testing
         ).get()
     }
 
-    @Test func `a late event is in the log once, and neither the job nor its followers change`() async throws {
+    @Test func `a late event is in the log once, the job does not change, and followers are not notified`() async throws
+    {
         try await Stage.set { stage in
             let before = try await stage.createJob(through: [.accepted, .preparing, .readyForPickup, .delivered])
             let id = try #require(try await self.late(stage, .inTransit, "e-1", at: 1_700_000_000_000))
@@ -130,7 +131,7 @@ import Testing
             let entry = try #require(try await stage.ledger.log(of: Stage.job).get().last)
             #expect(entry.isLate && entry.status == .inTransit && entry.at == 1_700_000_000_000)
             #expect(entry.id == id && entry.previous == before.head && entry.source == "event")
-            // A follower that resumes does not receive it, whatever came before or after.
+            // A follower that resumes does not receive it, whatever events came before or after.
             let since = ResumePoint(epoch: before.epoch, id: before.head)
             #expect(try await stage.ledger.recover(Stage.job, since: since).get()?.missed == [])
             guard case .corrected(let corrected) = try await self.correct(stage, to: .inTransit) else {
@@ -150,7 +151,7 @@ import Testing
         }
     }
 
-    @Test func `a late assignment is in the log, and at most 32 late entries are`() async throws {
+    @Test func `a late assignment is in the log, which holds at most 32 late entries`() async throws {
         try await Stage.set { stage in
             let before = try await stage.createJob()
             for number in 0..<40 {

@@ -7,7 +7,7 @@ import Subprocess
 import TestSupport
 import Testing
 
-/// What deploy/redis promises about the disk, and the commands of its README.
+/// The promises of deploy/redis about the disk, and the commands of its README.
 @Suite(.needsMachine(for: .faults)) struct DeployedFilesTests {
     /// All files in the server's folder.
     private func files(of server: RedisServer) throws -> Set<String> {

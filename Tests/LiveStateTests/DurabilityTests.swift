@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func `B33: with two replicas both must confirm a write, and one that has left is still required`()
+    @Test func `B33: with two replicas both must confirm a write, even after one has disconnected`()
         async throws
     {
         try await Self.withTwoReplicas { ledger, replicas, master in

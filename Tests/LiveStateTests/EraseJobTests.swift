@@ -12,7 +12,7 @@ import Testing
 
     private static let arguments = ["epoch-1", "0", "300000"]
 
-    @Test func `only fence and epoch stay of a job, and the other scripts treat it as missing`() async throws {
+    @Test func `only fence and epoch of an erased job stay, and other scripts treat it as missing`() async throws {
         try await Stage.set { stage in
             try await stage.createJob(through: Stage.statusesUntilTransit)
             guard case .on(_, let fence) = try await stage.ledger.startTravel(for: Stage.job, by: Stage.rider).get()
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `the last four records of a job that were erased are not created again, as long as that is remembered`()
+    @Test func `the last four erased records of a job are not created again, as long as their epochs are remembered`()
         async throws
     {
         try await Stage.set { stage in
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `the events of an erased job go, whether they wait or not, and those of others stay`() async throws {
+    @Test func `the events of an erased job are deleted, waiting or not, and those of other jobs stay`() async throws {
         try await Stage.set { stage in
             let store = WebhookStore(ledger: stage.client, settings: stage.settings)
             let webhook = Webhook(
@@ -124,7 +124,7 @@ import Testing
             let again = try await stage.ledger.eraseEvents(of: Stage.job).get()
             #expect(again == 0)
 
-            // The erasure itself is an event, which names nobody and is not erased.
+            // The erasure itself is an event, which names no person and is not erased.
             let answer = try await stage.run(Scripts.eraseJob, keys: self.keys(stage), Self.arguments)
             #expect(answer.array?.first == .integer(1))
             let last = try await stage.ledger.eraseEvents(of: Stage.job).get()
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func `events that were erased were not trimmed, and those before the lifetime of events may have been`()
+    @Test func `erased events do not count as trimmed, and events older than their lifetime may have been trimmed`()
         async throws
     {
         try await Stage.set { stage in

@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `the writer moves its own events at once`() async throws {
+    @Test func `the writer moves its own events immediately`() async throws {
         try await ClusterFleet.running { fleet in
             let client = try await RedisClient.started(at: RedisAddress(url: fleet.url))
             defer { client.stop() }

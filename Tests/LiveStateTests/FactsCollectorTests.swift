@@ -133,7 +133,7 @@ import Testing
     ]
 
     @Test(arguments: Self.keys.indices)
-    func `garbage in a key is reported as such`(index: Int) async throws {
+    func `garbage in a key is reported as malformed data of that key`(index: Int) async throws {
         let (key, command, isOfRider) = Self.keys[index]
         try await withRedis { client, _ in
             func malformed() async throws -> (job: [String], rider: [String]) {
@@ -168,14 +168,14 @@ import Testing
         "!", "\u{FF}\u{1B}[2J", "9223372036854775807", "-1", "nan", String(repeating: "A", count: 70_000),
     ]
 
-    @Test func `nothing fails without Redis, and the role is named`() async throws {
+    @Test func `without Redis no call fails, and the unavailable role is named`() async throws {
         let client = try await RedisClient.made(at: RedisAddress(endpoint: .unix(path: "/nowhere.sock")))
         let facts = try await Self.collector(client, client).facts(of: Stage.job)
         #expect(Set(facts.failures.map(\.role)) == [.live, .ledger] && facts.failures.allSatisfy { $0.error.isOutage })
         #expect(facts.now == 0)
     }
 
-    @Test func `sessions are found across pages, no more than gateways report, and a newer entry decides`() async throws
+    @Test func `sessions are found across pages, at most as many as reported, and a newer entry decides`() async throws
     {
         try await withRedis { client, _ in
             let streams = AuditStreams(ledger: client, settings: Self.settings)
@@ -189,7 +189,7 @@ import Testing
                 entry.stamp(gateway: "g", at: 1, number: "n")
                 try await streams.append(entry).get()
             }
-            // Followed, left and followed again: it follows. The other one has left.
+            // Started, stopped and started again: this session follows. The other one has stopped.
             for session in ["again", "left"] { try await append(access(session, "job-7").followed) }
             for session in ["again", "left"] { try await append(access(session, "job-7").left) }
             try await append(access("again", "job-7").followed)

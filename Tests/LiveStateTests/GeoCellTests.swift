@@ -15,7 +15,7 @@ import Testing
         #expect(abs(place.latitude - latitude) < 0.000_01 && abs(place.longitude - longitude) < 0.000_01)
     }
 
-    @Test func `a score with more than 52 bits is no cell`() {
+    @Test func `a score with more than 52 bits is not a cell`() {
         #expect(GeoCell(1 << 52) == nil)
         #expect(GeoCell(UInt64.max) == nil)
         #expect(GeoCell((1 << 52) - 1)?.center != nil)

@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: DeployedRedis.allCases)
-    func `with the files of deploy no error is found, with and without a user that may read settings`(
+    func `with the files of deploy no error is found, whether or not a user may read settings`(
         deployed: DeployedRedis
     ) async throws {
         let role = try self.role(deployed)
@@ -75,7 +75,7 @@ import Testing
     }
 
     /// The gateway's Redis persists, and the admin's does not.
-    @Test func `an admin that is connected to another Redis is an error, and hides nothing`() async throws {
+    @Test func `an admin connected to another Redis is an error, and does not hide other findings`() async throws {
         try await withServer(options: ["--save", "60 1"]) { server in
             try await RedisServer.running { other in
                 let client = try await RedisClient.started(at: server.address)

@@ -171,7 +171,7 @@ import Testing
         #expect((finding.subject, finding.severity) == (fault.subject, fault.severity))
         #expect(finding.remedy.contains(fault.remedy), "\(finding.remedy)")
         #expect(!finding.why.isEmpty)
-        // Problems come before the rest.
+        // Problems come before the other findings.
         #expect(findings.first?.severity == fault.severity || facts.settings == nil)
     }
 
@@ -215,7 +215,7 @@ import Testing
         }
     }
 
-    @Test func `what only INFO shows is not reported as proof`() {
+    @Test func `without the settings, the counters of INFO are not reported as proof`() {
         var facts = Self.good(.live)
         facts.settings = nil
         let finding = facts.livePersistence(in: .production)
@@ -267,7 +267,7 @@ import Testing
         ("redis+cluster://h:1,i:2", "redis-cli -h 127.0.0.1 -p 7", "redis-cli -h h -p 1 CLUSTER SLOTS"),
         ("redis://127.0.0.1:7", "redis-cli -h 127.0.0.1 -p 7", "redis-cli -h 127.0.0.1 -p 7 PING"),
     ])
-    func `the commands name the master that was inspected, and what leads to the master`(
+    func `the command line names the inspected master, and the connection test finds it through the URL`(
         url: String, commandLine: String, test: String
     ) throws {
         let address = try RedisAddress(url: url)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import LiveState
 
-/// Reading a job again and again without decoding what is unchanged.
+/// Reading a job repeatedly without decoding what is unchanged.
 @Suite struct JobCheckReaderTests {
     private static func read(
         _ reader: NIOLoopBound<JobCheckReader>, _ stage: Stage, shown: UInt64 = 0
@@ -48,7 +48,7 @@ import Testing
         if state.rider != nil { #expect(reading?.travel?.deadline == state.deadline, sourceLocation: location) }
     }
 
-    @Test func `through a job's life it reads what the general path reads`() async throws {
+    @Test func `throughout a job's life the reader returns the same as the general path`() async throws {
         try await Stage.set { stage in
             let reader = try await Self.made(stage)
             try await Self.expectSame(reader, stage, "no job")
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `a malformed record is an error, again and again`() async throws {
+    @Test func `a malformed record is an error at each read`() async throws {
         try await Stage.set { stage in
             let reader = try await Self.made(stage)
             try await stage.client.run("HSET", stage.jobKey, "epoch", "e", "head", "not an id", "customer", "c")
@@ -165,7 +165,7 @@ import Testing
         }
     }
 
-    @Test func `a second read while one is under way is left to the caller`() async throws {
+    @Test func `a second read while one is under way sends nothing and returns false`() async throws {
         try await Stage.set { stage in
             let reader = try await Self.made(stage)
             let (first, second) = try await stage.client.eventLoop.submit {

@@ -7,13 +7,13 @@ import Testing
 
 /// Which device reports, as publish_location decides it.
 @Suite struct JobFeedReporterTests {
-    /// The device in the entry, the one that asks, the ms since the last position, and the answer.
+    /// The device in the entry, the device in question, the ms since the last position, and the expected answer.
     @Test(arguments: [
         ("phone", "phone", 0, true), ("phone", "tablet", 3_600_000, false), ("phone", "~a", 3_600_000, false),
         ("~a", "phone", 3_600_000, false), ("~a", "~b", 29_000, false), ("~a", "~b", 31_000, true),
         ("~rest", "~b", 4_000, false), ("~rest", "~b", 6_000, true), ("", "~b", 0, true), ("", "phone", 0, true),
     ])
-    func `a device without a name may go on for another one that is silent`(
+    func `a device without a name may replace another one that is silent`(
         stored: String, asking: String, silence: Int64, answer: Bool
     ) async throws {
         try await Stage.set { stage in
@@ -27,7 +27,7 @@ import Testing
                 #"{"type":"location","id":"\#(now * 1000)","at":\#(now),"job":"\#(Stage.job)",\#(fix)}"#)
             let isReporter = try await stage.feed.isReporter(reporter, of: Stage.job, now: now + silence).get()
             #expect(isReporter == answer)
-            // Without a position, it is silent.
+            // A device without a stored position counts as silent.
             try await stage.client.run("DEL", stage.positionKey)
             let isFree = try await stage.feed.isReporter(reporter, of: Stage.job, now: now).get()
             #expect(isFree == (answer || stored.hasPrefix("~") && asking.hasPrefix("~")))

@@ -43,7 +43,7 @@ import Testing
     @Test(arguments: [
         "", "here", "1 -9223372036854775808 rider-1", "1 9223372036854775807 rider-1", "x 1 rider-1",
     ])
-    func `B27: a malformed entry is closed like a missing one, and can be opened over`(known: String) async throws {
+    func `B27: a malformed entry is closed like a missing one, and opening replaces it`(known: String) async throws {
         try await Stage.set { stage in
             let (feed, deadline) = (stage.feed, try await stage.now() + 3_600_000)
             try await stage.client.run("SET", stage.travelKey, known)
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `the description of a state does not reveal a place`() {
+    @Test func `the description of a state does not reveal a location`() {
         let state = JobFeed.State(rider: Stage.rider, position: Array("52.52".utf8))
         for text in ["\(state)", String(reflecting: state), "\([state])"] {
             #expect(!text.contains("53, 50") && !text.contains("52.52"), "\(text)")

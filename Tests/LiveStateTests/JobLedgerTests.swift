@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func `a status follows the one before, and elsewhere is refused with the current status`()
+    @Test func `a status that may follow the current one is applied, and any other is refused with the current one`()
         async throws
     {
         try await Stage.set { stage in
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `each reply to a start of travel mode has its case`() async throws {
+    @Test func `each reply to a start of travel mode becomes its case`() async throws {
         try await Stage.set { stage in
             let ledger = stage.ledger
             func start(_ rider: PersonID = Stage.rider) async throws -> JobLedger.Travel {

@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `of a hundred statuses the newest sixty-four are returned, each with the one before`() async throws {
+    @Test func `of a hundred statuses the newest sixty-four are returned, each with its predecessor`() async throws {
         try await Stage.set { stage in
             try await stage.createJob(through: [.accepted])
             for status in Stage.round(100) { try await stage.publish(status) }

@@ -27,7 +27,7 @@ import Testing
         #expect(AuditEntry.Stream.allCases.map { keyspace.stream($0) } == ["access", "audit"])
     }
 
-    @Test func `all keys of a zone are in its slot, and a rider's zone is in a slot of its own`() {
+    @Test func `all keys of a zone are in its slot, and a rider's zone is in its own slot`() {
         for prefix in ["", "staging:"] {
             let keyspace = Keyspace(prefix: prefix)
             let (zone, rider) = (ZoneStage.zone, ZoneStage.rider)
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test(arguments: ["", "staging:", "ü:", "a{b}c:"])
-    func `a zone is parsed from its channel, and a job's channel has none`(prefix: String) throws {
+    func `a zone is parsed from its channel, but not from a job's channel`(prefix: String) throws {
         let keyspace = Keyspace(prefix: prefix)
         for name in ["a", "berlin", String(repeating: "Z", count: 64), "_-_"] {
             let zone = try #require(ZoneID(name))
@@ -163,7 +163,7 @@ import Testing
     }
 
     @Test(arguments: ["", "job", "job:{", "job:{}", "job:{}:feed", "job:{a", "job:{a b}:feed", "job:{a{b}:feed"])
-    func `a channel without a job has none`(channel: String) {
+    func `no job is parsed from a channel without one`(channel: String) {
         #expect(self.job(Keyspace(), channel) == nil)
     }
 

@@ -17,7 +17,7 @@ import Testing
         return events
     }
 
-    @Test func `every change of a job is an event with the next version and an id of its own`() async throws {
+    @Test func `every change of a job is an event with the next version and a unique id`() async throws {
         try await Stage.set { stage in
             let record = try await stage.createJob(through: Stage.statusesUntilTransit)
             _ = try await stage.ledger.startTravel(for: Stage.job, by: Stage.rider).get()
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `a repeated or refused change is no event`() async throws {
+    @Test func `a repeated or refused change does not cause an event`() async throws {
         try await Stage.set { stage in
             try await stage.createJob()
             try await stage.createJob()
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `a malformed shard does not keep the others from being trimmed`() async throws {
+    @Test func `a malformed shard does not prevent the others from being trimmed`() async throws {
         try await Stage.set { stage in
             let shards = (0..<EventStreams.shards).map { stage.keyspace.events(shard: $0) }
             try await stage.client.run("SET", shards[0], "in the way")
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test func `a malformed change log stops no other zone`() async throws {
+    @Test func `a malformed change log does not stop other zones`() async throws {
         try await ZoneStage.set { stage in
             let hamburg = ZoneID("hamburg")!
             try await stage.client.run("SADD", stage.keyspace.zones, hamburg.text)
@@ -164,7 +164,8 @@ import Testing
         }
     }
 
-    @Test func `while a shard fails, the changes before it are copied once, and it misses none`() async throws {
+    @Test func `while a shard fails, the changes before the failure are copied once, and none is missed`() async throws
+    {
         try await ZoneStage.set { stage in
             let streams = EventStreams(ledger: stage.client, settings: stage.base.settings)
             let forwarder = EventForwarder(streams, holder: "gateway-1")
@@ -187,7 +188,7 @@ import Testing
         }
     }
 
-    @Test func `changes from before the first copying are not events`() async throws {
+    @Test func `changes from before the first copying do not become events`() async throws {
         try await ZoneStage.set { stage in
             let streams = EventStreams(ledger: stage.client, settings: stage.base.settings)
             let forwarder = EventForwarder(streams, holder: "gateway-1")
@@ -212,7 +213,7 @@ import Testing
     }
 
     @Test(arguments: ["", "x y", "a\r\nb", String(repeating: "a", count: 161)])
-    func `a malformed event is not an event`(id: String) {
+    func `a malformed entry is not read as an event`(id: String) {
         var fields = [
             "id": "e.1.1", "type": "enroute.job.created", "time": "1763856000000", "subject": "job-7", "epoch": "e",
             "version": "1", "zone": "", "data": "{}",

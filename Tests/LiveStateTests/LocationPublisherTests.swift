@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `positions of several jobs that are published together are answered each for itself`() async throws {
+    @Test func `positions of several jobs that are published together are answered separately`() async throws {
         try await Stage.set { stage in
             let now = try await stage.now()
             let jobs = (0..<50).map { JobID("other-\($0)")! }
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Way.allCases) func `each reply to a position has its case`(way: Way) async throws {
+    @Test(arguments: Way.allCases) func `each reply to a position becomes its case`(way: Way) async throws {
         try await Stage.set { stage in
             let now = try await stage.now()
             func publish(_ at: Int64, _ rider: PersonID = Stage.rider) async throws -> LocationPublisher.Verdict {

@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `the record has the note as it was written`() async throws {
+    @Test func `the record contains the note as it was written`() async throws {
         try await Stage.set { stage in
             try await stage.createJob()
             let note = try #require(CustomerNote("Türcode 42\n\"hinten\" 🙂"))
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `a job that is missing, another customer's or ended takes no note`() async throws {
+    @Test func `a job that is missing, another customer's or ended accepts no note`() async throws {
         try await Stage.set { stage in
             let absent = try await self.note(stage)
             #expect(absent == .answer(0))

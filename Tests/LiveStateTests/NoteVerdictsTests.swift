@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `B42: without travel mode the data is stored for a minute, with it as long as it may be on`()
+    @Test func `B42: the data is stored as requested while travel mode is on or paused, else for a minute`()
         async throws
     {
         try await Stage.set { stage in

@@ -57,7 +57,7 @@ import Testing
             #expect(try await self.open(stage, "rider-1", until: deadline, fence: 6, device: "phone-2") == .answer(2))
             #expect(try await stage.client.run("GET", stage.travelKey).text == "6 \(deadline) rider-1 phone-2")
             #expect(try await stage.client.run("GET", stage.positionKey).text == "where it was")
-            // A decision that was overtaken on its way changes nothing.
+            // A decision that arrives after a later one changes nothing.
             #expect(try await self.open(stage, "rider-1", until: deadline, fence: 5, device: "phone-1") == .answer(2))
             #expect(try await stage.client.run("GET", stage.travelKey).text == "6 \(deadline) rider-1 phone-2")
             #expect(try await stage.hasNoMessages())
@@ -68,7 +68,7 @@ import Testing
     @Test(arguments: [
         ("~a", "~b", "~a"), ("~a", "~a", "~a"), ("phone-1", "~b", "~b"), ("~a", "phone-1", "phone-1"), ("", "~b", "~b"),
     ])
-    func `of devices without a name, the one that reports goes on when another resumes`(
+    func `of devices without a name, the one that reports continues when another resumes`(
         stored: String, resuming: String, reports: String
     ) async throws {
         try await Stage.set { stage in
@@ -78,7 +78,7 @@ import Testing
                 stage, "rider-1", until: deadline, mode: "resume", fence: 6, device: resuming)
             #expect(answer == .answer(2))
             #expect(try await stage.client.run("GET", stage.travelKey).text == "6 \(deadline) rider-1 \(reports)")
-            // Another rider's device has nothing to go on with.
+            // A device of another rider has nothing to continue.
             _ = try await self.open(stage, "rider-2", until: deadline, mode: "resume", fence: 7, device: "~c")
             #expect(try await stage.client.run("GET", stage.travelKey).text == "7 \(deadline) rider-2 ~c")
         }
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `a decision that was overtaken does not open the feed, nor disturb its own rider`() async throws {
+    @Test func `a decision that arrives late does not open the feed, nor disturb its own rider`() async throws {
         try await Stage.set { stage in
             let deadline = try await stage.now() + 3_600_000
             for known in ["6 \(deadline) rider-2", "6 \(deadline) "] {
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test func `a forgotten feed is reopened, and a known one is left unchanged`() async throws {
+    @Test func `a lost feed is reopened, and an existing one is left unchanged`() async throws {
         try await Stage.set { stage in
             let deadline = try await stage.now() + 3_600_000
             let opened = try await self.open(stage, "rider-1", until: deadline, mode: "if_absent")

@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test(arguments: DeployedRedis.allCases)
-    func `the user operations can change, subscribe to and stop nothing`(role: DeployedRedis) async throws {
+    func `the user operations cannot change, subscribe to or stop anything`(role: DeployedRedis) async throws {
         let key = role == .live ? Self.keyspace.position(of: Self.job) : Self.keyspace.job(Self.job)
         let channel = role == .live ? Self.keyspace.feed(of: Self.job) : Self.keyspace.events(of: Self.job)
         try await Self.looking(at: role) { client, _ in

@@ -16,7 +16,7 @@ import Testing
 
     /// The answers that a caller received.
     private struct Told: Sendable {
-        /// Answered with 200: neither refused nor unconfirmed.
+        /// Writes that were answered with 200: neither refused nor unconfirmed.
         var confirmed: [(job: JobID, status: StatusID)] = []
         var unknown = 0
     }

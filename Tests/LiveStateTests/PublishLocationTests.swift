@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `only the device that travel mode names is shown`() async throws {
+    @Test func `only positions of the device that travel mode names are shown`() async throws {
         try await Stage.set { stage in
             let now = try await stage.now()
             try await stage.client.run("SET", stage.travelKey, "1 9000000000000 rider-1 phone-1")
@@ -51,14 +51,14 @@ import Testing
             for (number, other) in ["phone-2", "~connection"].enumerated() {
                 #expect(try await self.publish(stage, at: now + 1 + Int64(number), device: other) == .answer(-6))
             }
-            // However long the device is silent: it has a name, and takes over nothing by itself.
+            // However long the other device is silent: a device with a name does not take over by itself.
             try await stage.client.run("DEL", stage.positionKey)
             #expect(try await self.publish(stage, at: now + 3, device: "phone-2") == .answer(-6))
             #expect(self.id(try await self.publish(stage, at: now + 4)) != nil)
         }
     }
 
-    @Test func `a device without a name goes on for another one that is silent for 30 s, not for one that reports`()
+    @Test func `a device without a name replaces another one that is silent for 30 s, not one that reports`()
         async throws
     {
         try await Stage.set { stage in
@@ -84,7 +84,7 @@ import Testing
         try await stage.client.run("SET", stage.positionKey, text)
     }
 
-    @Test func `a connection without a name goes on for REST requests without one after 5 s, and not before`()
+    @Test func `a connection without a name replaces REST requests without one after 5 s, and not before`()
         async throws
     {
         try await Stage.set { stage in
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `after a device has given up, the next one that reports is the reporter`() async throws {
+    @Test func `after a device has been released, the next one that reports is the reporter`() async throws {
         try await Stage.set { stage in
             let now = try await stage.now()
             try await stage.client.run("SET", stage.travelKey, "1 9000000000000 rider-1 ~a", "PX", "60000")

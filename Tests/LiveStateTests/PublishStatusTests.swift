@@ -23,7 +23,7 @@ import Testing
         return try await stage.run(Scripts.publishStatus, keys: self.keys(stage), arguments)
     }
 
-    @Test func `a change is in the record, in the log and with the followers, under one id`() async throws {
+    @Test func `a change reaches the record, the log and the followers with the same id`() async throws {
         try await Stage.set { stage in
             let first = try await stage.createJob().head
             let now = try await stage.now()
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `each change names the one before, from the first to the last`() async throws {
+    @Test func `each change names its predecessor, from the first to the last`() async throws {
         try await Stage.set { stage in
             var last = try await stage.createJob().head
             for status in [JobStatus.accepted] + Stage.round(20) {
@@ -146,7 +146,9 @@ import Testing
         }
     }
 
-    @Test func `a request id belongs to its actor, and that of an event to whoever delivers the event`() async throws {
+    @Test func `a request id belongs to its actor, except that of an event, which any actor may deliver again`()
+        async throws
+    {
         try await Stage.set { stage in
             try await stage.createJob()
             #expect(try await self.publish(stage).array?.first == .integer(1))
@@ -217,7 +219,7 @@ import Testing
         }
     }
 
-    @Test func `any of the given statuses may come before`() async throws {
+    @Test func `any of the given statuses may be the current one`() async throws {
         try await Stage.set { stage in
             try await stage.createJob()
             let answer = try await self.publish(stage) { $0[1] = "preparing,pending_vendor_acceptance,assigned" }

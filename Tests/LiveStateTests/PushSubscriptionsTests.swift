@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `link viewers leave places for the job's customer`() async throws {
+    @Test func `link viewers leave room for the job's customer`() async throws {
         try await Stage.set { stage in
             let (store, _) = Self.store(stage)
             let (most, mostByLink) = (Int(PushSubscriptions.most), Int(PushSubscriptions.mostByLink))
@@ -69,7 +69,7 @@ import Testing
                 #expect(try await store.add(Self.subscription(number), to: Stage.job, asOf: 1).get() == .added)
             }
             #expect(try await store.add(Self.subscription(0), to: Stage.job, asOf: 1).get() == .full)
-            // A browser has one place, by whichever grant it was stored last, and either removes it.
+            // A browser is stored once, under the grant with which it was stored last, and either grant removes it.
             #expect(try await store.add(Self.subscription(1), to: Stage.job, asOf: 1).get() == .added)
             #expect(try await store.add(Self.subscription(0, by: viewer), to: Stage.job, asOf: 1).get() == .full)
             for number in [1, 2] {
@@ -86,7 +86,7 @@ import Testing
             link: String(repeating: link, count: TrackingLinks.length))
     }
 
-    @Test func `a grant is stored as far as access depends on it`() async throws {
+    @Test func `the part of a grant on which access depends is stored`() async throws {
         try await Stage.set { stage in
             let (store, _) = Self.store(stage)
             let link = Grant(

@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 10])
-    func `missed events are returned in order, each with the one before`(count: Int) async throws {
+    func `missed events are returned in order, each with its predecessor`(count: Int) async throws {
         try await Stage.set { stage in
             let seen = try await stage.createJob(through: [.accepted]).head
             var expected: [RESPValue] = []
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `sixty-three missed events are all in the log, and with more the history is lost`() async throws {
+    @Test func `up to sixty-three missed events are returned, and with more the follower starts again`() async throws {
         try await Stage.set { stage in
             let seen = try await stage.createJob(through: [.accepted]).head.description
             for status in Stage.round(63) { try await stage.publish(status) }
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test func `a job that does not exist is reported as such`() async throws {
+    @Test func `a job that does not exist is reported as missing`() async throws {
         try await Stage.set { stage in
             for (epoch, since) in [("", ""), ("epoch-1", "1-0")] {
                 let answer = try await self.recover(stage, epoch, since)

@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `an answer is remembered as long as its request says, and an open request as long as it says`()
+    @Test func `an answer and an unresolved request are each remembered for the retention in the call`()
         async throws
     {
         try await Stage.set { stage in

@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `a card that an earlier version left of an interrupted move is kept`() async throws {
+    @Test func `a card that an earlier version left after an interrupted move is kept`() async throws {
         try await ZoneStage.set { stage in
             try await stage.client.run("SET", stage.keyspace.moving(ZoneStage.rider), #"{"name":"Rosa"}"#)
             try await Self.describe(stage, in: Self.hamburg)
@@ -116,7 +116,9 @@ import Testing
         }
     }
 
-    @Test func `a rider that is put into two zones at once is only in the one that its zone names`() async throws {
+    @Test func `a rider that is added to two zones at once stays only in the one that its stored zone names`()
+        async throws
+    {
         try await ZoneStage.set { stage in
             let zones = [ZoneStage.zone, Self.hamburg]
             for round in 0..<40 {

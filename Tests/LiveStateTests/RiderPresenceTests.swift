@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func `a repeated heartbeat counts, and says when something has changed`() async throws {
+    @Test func `a repeated heartbeat counts, and its result shows when something has changed`() async throws {
         try await ZoneStage.set { stage in
             let riders = stage.riders
             func heartbeat(_ device: DeviceID? = nil) async throws -> Riders.RepeatedHeartbeat {

@@ -52,7 +52,7 @@ import Testing
             answers.append(try await self.start(stage, on: "phone-1", resumes: true))
             #expect(answers == [1, 1, -4])
             #expect(try await stage.record("reporter", "fence") == ["rider-1 phone-2", "2"])
-            // A time that no clock shows, to see that going on does not change it.
+            // A time that no clock shows, to see that resuming does not change it.
             try await stage.client.run("HSET", stage.jobKey, "reporter_since", "1")
             answers = [try await self.start(stage, on: "phone-2", resumes: true)]
             #expect(try await stage.record("reporter_since") == ["1"])
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `which of two devices without a name goes on is left to the live instance`() async throws {
+    @Test func `the live instance decides which of two devices without a name continues`() async throws {
         try await Stage.set { stage in
             try await stage.createJob(through: Stage.statusesUntilTransit)
             var answers = [try await self.start(stage, on: "~a", resumes: false)]
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `nobody resumes what was never started or was switched off since, and a new start is possible`()
+    @Test func `travel mode that was never on or was switched off cannot be resumed, but can be started`()
         async throws
     {
         try await Stage.set { stage in
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `a rider does not resume what the rider before has started, and its device does not matter`()
+    @Test func `a rider does not resume what the former rider started, and the former rider's device does not matter`()
         async throws
     {
         try await Stage.set { stage in

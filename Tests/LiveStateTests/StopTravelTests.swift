@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `each stop is a decision: what was decided before opens no feed`() async throws {
+    @Test func `each stop is a decision: an earlier decision can no longer open the feed`() async throws {
         try await Stage.set { stage in
             _ = try await self.started(stage)
             let before = try await stage.record("fence").first.flatMap { $0 }.flatMap { Int64($0) } ?? 0
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `a device that names itself stops only what it started, and one without a name what such a one started`()
+    @Test func `a device with a name stops only what it started, and one without a name what any such device started`()
         async throws
     {
         try await Stage.set { stage in

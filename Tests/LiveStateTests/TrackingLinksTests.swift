@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func `a job with a link is not erased before the link, and its list goes with the links`() async throws {
+    @Test func `a job with a link is not erased before the link, and its list is erased with the links`() async throws {
         try await Stage.set { stage in
             try await stage.createJob()
             let (links, ledger) = (Self.links(stage), stage.ledger)

@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test func `a removed webhook is not brought into being again`() async throws {
+    @Test func `a removed webhook is not created again by late calls`() async throws {
         try await self.stage { stage, store, _ in
             #expect(try await store.park(self.event(1), for: "wh_1", attempts: 1, due: self.now, by: Self.me))
             #expect(try await store.remove("wh_1"))
@@ -127,6 +127,35 @@ import Testing
             await #expect(throws: WebhookStore.NotHeld.self) {
                 _ = try await store.park(self.event(2), for: "wh_1", attempts: 1, due: self.now, by: Self.me)
             }
+            try await store.lease(of: "wh_1", holder: Self.me).release()
+            #expect(try await stage.client.dump().keys.filter { $0.hasPrefix("webhook") }.isEmpty)
+        }
+    }
+
+    @Test func `a webhook is removed with its events, whatever else is in the set of what is due`() async throws {
+        try await self.stage { stage, store, _ in
+            #expect(try await store.park(self.event(1), for: "wh_1", attempts: 1, due: self.now, by: Self.me))
+            let due = stage.keyspace.due(ofWebhook: "wh_1")
+            // More than one page of malformed members, which are due before the events of the job.
+            for page in 0..<3 {
+                let members = (0..<400).flatMap { [RedisCommand.Word.integer($0), .text("not an id \(page) \($0)")] }
+                _ = try await stage.client.send(RedisCommand(["ZADD", .text(due)] + members)).get()
+            }
+            #expect(try await store.remove("wh_1"))
+            try await store.lease(of: "wh_1", holder: Self.me).release()
+            #expect(try await stage.client.dump().keys.filter { $0.hasPrefix("webhook") }.isEmpty)
+        }
+    }
+
+    @Test func `a webhook is removed with events that never become due, and with a set of another type`() async throws {
+        try await self.stage { stage, store, webhook in
+            #expect(try await store.park(self.event(1), for: "wh_1", attempts: 1, due: self.now, by: Self.me))
+            let due = stage.keyspace.due(ofWebhook: "wh_1")
+            try await stage.client.run("ZADD", due, "inf", "job-7")
+            #expect(try await store.remove("wh_1"))
+            #expect(try await store.add(webhook))
+            try await stage.client.run("SET", due, "x")
+            #expect(try await store.remove("wh_1"))
             try await store.lease(of: "wh_1", holder: Self.me).release()
             #expect(try await stage.client.dump().keys.filter { $0.hasPrefix("webhook") }.isEmpty)
         }
@@ -196,7 +225,7 @@ import Testing
         }
     }
 
-    @Test func `malformed data in the keys of webhooks and events ends nothing, and others are still read`()
+    @Test func `malformed data in the keys of webhooks and events stops nothing, and other data is still read`()
         async throws
     {
         try await self.stage { stage, store, webhook in

@@ -42,7 +42,7 @@ import Testing
             #expect(sizes.jobs == 2 && sizes.available == 0 && sizes.online == 0)
             let open = try await ledger.listing.openJobs(rome[...], in: Self.rome).get()
             #expect(open.map(\.job.text) == ["b", "a"] && open.allSatisfy { $0.record.status == .assigned })
-            // A zone without changes leaves nothing behind.
+            // A zone without changes leaves no data.
             for key in ["zone:{rome}:jobs", "zones:jobs"] {
                 let lifetime = try await admin.run("PTTL", key).integer ?? 0
                 #expect((1...LiveStateSettings().retention.milliseconds).contains(lifetime), "\(key)")

@@ -4,9 +4,9 @@ import Redis
 import TestSupport
 import Testing
 
-/// The pool for programs that give out tasks: its members, its changes in order, and the nearest riders.
+/// The pool for programs that assign tasks: its members, its changes in order, and the nearest riders.
 @Suite struct ZonePoolTests {
-    @Test func `each change names the one before, and is the same in the log and as a message`() async throws {
+    @Test func `each change names its predecessor, and is the same in the log and as a message`() async throws {
         try await ZoneStage.set { stage in
             let empty = try await stage.pool.read(ZoneStage.zone).get()
             #expect(empty.version == 0 && empty.changes == nil && empty.members.isEmpty && empty.count == 0)

@@ -102,6 +102,21 @@ import Testing
         }
     }
 
+    /// AsyncHTTPClient ends a debug build in which a client is released before its shutdown.
+    @Test func `connections that a request has opened after the shutdown are closed with their owner`() async throws {
+        try await ProviderServer.running({ _ in .json("{}") }) { server in
+            weak var released: OutboundConnections?
+            do {
+                let connections = OutboundConnections(
+                    try OutboundHTTP(longestWait: longestSettling, longestAnswer: 1000))
+                released = connections
+                await connections.shutdown()
+                #expect(try await connections.send(OutboundRequest(url: server.url)).status == 200)
+            }
+            try await becomes("the connections are released") { released == nil }
+        }
+    }
+
     @Test func `a pinned client connects to the given address, and resolves no name`() async throws {
         try await ProviderServer.running({ _ in .json("{}") }) { server in
             let port = server.url.split(separator: ":").last ?? ""

@@ -19,7 +19,7 @@ import Testing
         try PushAddress(endpoint: endpoint, p256dh: browser.key, auth: browser.secret)
     }
 
-    @Test func `a message is encrypted as the example of RFC 8291`() throws {
+    @Test func `a message is encrypted as in the example of RFC 8291`() throws {
         let key = try P256.KeyAgreement.PrivateKey(
             rawRepresentation: #require(Self.bytes("yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw")))
         let body = try Self.address().encrypted(
@@ -67,7 +67,7 @@ import Testing
         #expect(signing.publicKey.isValidSignature(signature, for: Array("\(match.1).\(match.2)".utf8)))
     }
 
-    @Test func `a text that is not a P-256 key is refused, with the command that makes one`() throws {
+    @Test func `a text that is not a P-256 key is refused, with the command that creates one`() throws {
         let error = try #require(throws: PushKey.Invalid.self) { try PushKey(pem: "x", contact: "mailto:a@b.example") }
         #expect(error.description.contains("openssl ecparam"))
     }

@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: ["", "?"])
-    func `a node without a host of its own is reached at the queried host`(host: String) throws {
+    func `a node that reports no host is reached at the queried host`(host: String) throws {
         let map = try #require(ClusterMap(.array([Self.range(5, 5, host, 7000)]), from: Self.a))
         #expect(map.owner(of: 5) == Self.a)
         #expect(map.owner(of: 6) == nil)

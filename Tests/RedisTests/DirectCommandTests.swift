@@ -6,7 +6,7 @@ import Testing
 
 /// Commands without futures.
 @Suite struct DirectCommandTests {
-    /// What a direct command led to, as a value.
+    /// The outcome of a direct command, as a value.
     private enum Outcome: Equatable {
         case value(RESPValue)
         case failure(RedisError)
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `a lost connection fails what is unanswered, and further commands are not sent`() async throws {
+    @Test func `a lost connection fails the unanswered commands, and further ones are not sent`() async throws {
         try await withRedis { client, server in
             server.freeze()
             let waiting = try await client.eventLoop.submit { Self.send(client, ["GET", "key"]) }.get()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Redis
 
-/// Commands that go straight to the kernel, when the kernel does not take them.
+/// Commands that are written directly to the kernel, when the kernel does not accept them.
 @Suite struct DirectSocketTests {
     /// Sends a command and counts its outcome. On the client's loop.
     private static func send(
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func `commands that the kernel does not accept arrive later, whole and in their order`() async throws {
+    @Test func `commands that the kernel does not accept arrive later, complete and in order`() async throws {
         try await withRedis { client, server in
             // A multiple of what a socket's buffers hold, so that some commands are accepted in part and others not at all.
             let (count, padding) = (64, String(repeating: "-", count: 64 * 1024))
@@ -28,7 +28,7 @@ import Testing
             let found = NIOLoopBoundBox.makeBoxSendingValue([Int64](), eventLoop: client.eventLoop)
             server.freeze()
             for index in 0..<count {
-                // Each in a loop tick of its own, so that each is offered to the kernel.
+                // Each in its own loop tick, so that each is offered to the kernel.
                 let isSent = try await client.eventLoop.submit {
                     Self.send(client, ["RPUSH", "list", "\(index)" + padding]) { reply in
                         if case .reply(let tape) = reply { found.value.append(tape.value.integer ?? 0) }
@@ -47,14 +47,16 @@ import Testing
         }
     }
 
-    @Test func `whoever loses an answer because the connection breaks may send more at that moment`() async throws {
+    @Test func `a command may be sent in the callback of another one that failed because the connection broke`()
+        async throws
+    {
         try await withRedis { client, server in
             let (count, loop) = (100, client.eventLoop)
             let followUps = NIOLoopBoundBox.makeBoxSendingValue(0, eventLoop: loop)
             let ended = loop.makePromise(of: Void.self)
             server.freeze()
             try await loop.submit {
-                // The loop has not seen that the server is gone, so the kernel reports it to whoever writes next.
+                // The loop has not noticed that the server is gone, so the kernel reports it for the next write.
                 server.crash()
                 while server.isRunning { sched_yield() }
                 for _ in 0..<count {

@@ -35,7 +35,7 @@ import Testing
         #expect(owner.calls == 1)
     }
 
-    @Test func `cancelling releases what the closure keeps`() {
+    @Test func `cancelling releases what the closure retains`() {
         let loop = EmbeddedEventLoop()
         weak var released: Owner?
         let timer: LoopTimer

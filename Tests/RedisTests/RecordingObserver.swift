@@ -1,7 +1,7 @@
 import Redis
 import Synchronization
 
-/// Remembers what it observes.
+/// Records what it observes.
 final class RecordingObserver: RedisObserver {
     struct Received: Sendable {
         var errors: [RedisError] = []

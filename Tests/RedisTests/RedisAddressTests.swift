@@ -44,7 +44,7 @@ import Testing
             ("redis+cluster://a/1", "only database 0"),
             ("redis+sentinel://a:1,b:2", "does not name the master"), ("redis+sentinel://a:1,:2/m", "has no host"),
             ("rediss://a?cert=c.pem", "cert and key must be given together"),
-            // Forgotten letters would mean plain text.
+            // Without the s of rediss, these would connect in plain text.
             ("redis://a?ca=ca.pem", "ca would be ignored without TLS; write rediss:// instead of redis://"),
             ("redis://a?cert=c.pem&key=k.pem", "cert, key would be ignored without TLS"),
             ("redis://a?name=b", "name would be ignored without TLS"),

@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `commands beyond the limit of unanswered ones fail, and none of the others is lost`() async throws {
+    @Test func `commands beyond the limit of unanswered ones fail, and all others are answered`() async throws {
         try await withRedis { client, _ in
             let bound = 65_536
             let outcomes = try await client.eventLoop.flatSubmit {

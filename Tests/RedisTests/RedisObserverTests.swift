@@ -5,7 +5,7 @@ import Testing
 
 @testable import Redis
 
-/// Every failure is reported exactly once, whoever sent the command.
+/// Every failure is reported exactly once, whichever code sent the command.
 @Suite struct RedisWitnessTests {
     private static func client(_ address: RedisAddress, _ observer: RecordingObserver) async throws -> RedisClient {
         let eventLoop = NIOSingletons.posixEventLoopGroup.next()
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `an outage is observed with its reason, also after the reason has changed`() async throws {
+    @Test func `an outage is observed with its reason, and again when the reason changes`() async throws {
         try await withRedis { admin, server in
             let observer = RecordingObserver()
             let client = try await Self.client(server.address, observer)

@@ -12,7 +12,7 @@ import Testing
         (0..<count).map { _ in client.send(["INCR", "n"]) }
     }
 
-    @Test func `commands in flight fail as lost when the server is killed`() async throws {
+    @Test func `commands in flight fail with connectionLost when the server is killed`() async throws {
         try await withRedis { client, server in
             server.freeze()
             // On the loop, so that all are in flight before the connection ends.
@@ -85,8 +85,8 @@ import Testing
         }
     }
 
-    /// The process was suspended, or a callback took long: the reply is there, but the loop has not read it.
-    @Test func `an event loop that stood still does not take the server for dead`() async throws {
+    /// The process was suspended, or a callback took long: the reply has arrived, but the loop has not read it.
+    @Test func `a server is not reported as unresponsive because the event loop was blocked`() async throws {
         var timing = RedisTiming()
         (timing.answer, timing.suspicion) = (.milliseconds(300), .milliseconds(300))
         try await withServer { server in
@@ -96,7 +96,7 @@ import Testing
             let connection = try await client.send(["CLIENT", "ID"]).get()
             let (answer, suspicion) = try await loop.submit {
                 let answer = client.send(["ECHO", "unread"])
-                // The command is flushed first; then its reply arrives while the loop stands still.
+                // The command is flushed first; then its reply arrives while the loop is blocked.
                 let suspicion = loop.submit {
                     Self.block(for: StallWatch.maxDelay + .milliseconds(500))
                     return client.unresponsiveSince
@@ -179,17 +179,15 @@ import Testing
         #expect(handler == nil)
     }
 
-    @Test func `only commands that were certainly not executed are safe to retry`() {
-        let safe: [RedisError] = [
+    @Test func `the outcome is unknown only if the command was sent and has no reply`() {
+        let known: [RedisError] = [
             .unreachable(address: "a", reason: "r"), .authenticationRefused(address: "a", reason: "r"),
             .sentinelAuthenticationRefused(address: "a", reason: "r"), .tooManyClients(address: "a"),
             .databaseRefused(address: "a", database: 1, reason: "r"), .disconnected, .overloaded,
+            .refused(code: "ERR", message: "ERR"), .unexpectedAnswer(command: "GET"),
         ]
-        let unsafe: [RedisError] = [
-            .connectionLost, .timedOut, .protocolViolation("x"), .refused(code: "ERR", message: "ERR"),
-            .unexpectedAnswer(command: "GET"),
-        ]
-        for error in safe { #expect(error.isSafeToRetry, "\(error)") }
-        for error in unsafe { #expect(!error.isSafeToRetry, "\(error)") }
+        let unknown: [RedisError] = [.connectionLost, .timedOut, .protocolViolation("x")]
+        for error in known { #expect(!error.isOutcomeUnknown, "\(error)") }
+        for error in unknown { #expect(error.isOutcomeUnknown, "\(error)") }
     }
 }

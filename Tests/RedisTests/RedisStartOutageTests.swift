@@ -41,7 +41,7 @@ import Testing
     @Test(
         arguments: ["LOADING Redis is loading", "BUSY Redis is busy", "MASTERDOWN Link with MASTER is down"],
         [(nil, 0), ("hunter2", 0), (nil, 3)])
-    func `a server that is temporarily unable to answer is an outage`(
+    func `a server that temporarily cannot answer counts as an outage`(
         line: String, variation: (password: String?, database: Int)
     ) async throws {
         try await ScriptedServer.running { _ in
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `a port that does not answer TLS, or not with TLS, is reported as such`() async throws {
+    @Test func `a port that does not answer, or answers without TLS, is reported with the reason`() async throws {
         var timing = RedisTiming()
         timing.answer = .milliseconds(500)
         try await FakePort.running(greeting: "") { port in

@@ -22,7 +22,7 @@ import Testing
         ReplicationInfo(text.replacing("\n", with: "\r\n").utf8)
     }
 
-    @Test func `a master has a history, and replicas that receive writes`() {
+    @Test func `a master reports its history and the replicas that receive writes`() {
         let info = Self.info(Self.master)
         #expect(info.isMaster)
         #expect(info.history == Array("8d0cc7e2f8a2b5b4a3c1c8f0a1b2c3d4e5f60718".utf8))
@@ -35,7 +35,7 @@ import Testing
         #expect(Self.info(promoted).hasPreviousHistory)
     }
 
-    @Test func `the settings of a replica are not replicas`() {
+    @Test func `settings of a replica are not counted as replicas`() {
         let info = Self.info("role:slave\nslave_read_only:1\nslave_priority:100,state=online\nmaster_replid:ab\n")
         #expect(!info.isMaster)
         #expect(info.onlineReplicas == 0)
@@ -43,12 +43,12 @@ import Testing
     }
 
     @Test(arguments: ["", "role", "role:", "slave", "slave0", "slave0:", "master_replid", ":::", "\0\0\n\u{FF}"])
-    func `malformed replies have no master and no replicas`(text: String) {
+    func `a malformed reply contains no master, no history and no replicas`(text: String) {
         let info = Self.info(text)
         #expect(!info.isMaster && info.onlineReplicas == 0 && info.history == nil)
     }
 
-    @Test func `the reply of a real server is understood`() async throws {
+    @Test func `the reply of a real server is parsed`() async throws {
         try await withServer { server in
             let client = try await RedisClient.started(at: server.address)
             defer { client.stop() }

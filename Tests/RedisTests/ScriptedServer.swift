@@ -1,5 +1,5 @@
-// A fake server for behavior that a real Redis does not show on demand: it answers each command as the test says, or not at
-// all.
+// A fake server for behavior that a real Redis does not show on demand: it answers each command as the test specifies,
+// or not at all.
 
 import NIOCore
 import NIOPosix

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Redis
 
-/// One Sentinel announces a new master up to seconds after another one has named it to those who ask.
+/// A Sentinel may announce a new master seconds after another one has named it in replies to queries.
 @Suite struct SentinelAnnouncementTests {
     /// A Sentinel that the test controls.
     private struct Sentinel {
@@ -51,7 +51,7 @@ import Testing
         return Set(lines.compactMap { $0.split(separator: " ").first })
     }
 
-    @Test func `an announcement closes connections to another master only`() async throws {
+    @Test func `an announcement closes only connections to another master`() async throws {
         let (first, second) = (try await freePort(), try await freePort())
         try await withServer(options: Self.options(first)) { _ in
             try await withServer(options: Self.options(second)) { _ in
@@ -137,7 +137,7 @@ import Testing
     }
 
     @Test(arguments: ["", "?sentinel_password=wrong", "?sentinel_user=alice&sentinel_password=wrong"])
-    func `credentials that a Sentinel refuses are not those of Redis`(query: String) async throws {
+    func `refused credentials of a Sentinel are not reported as those of Redis`(query: String) async throws {
         let port = try await freePort()
         try await withServer(options: Self.options(port) + ["--requirepass", "hunter2"]) { _ in
             let url = "redis+sentinel://alice:secret@127.0.0.1:\(port)/m\(query)"

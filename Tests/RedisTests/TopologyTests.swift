@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `a client without TLS is told that the port may use TLS`() async throws {
+    @Test func `the error of a client without TLS says that the port may use TLS`() async throws {
         try await TLSRedis.running { server in
             let error = try await Self.startFailure("redis://localhost:\(server.port)")
             guard case .unreachable(_, let reason)? = error else {

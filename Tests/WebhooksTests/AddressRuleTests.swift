@@ -46,7 +46,7 @@ import Webhooks
     }
 
     @Test(arguments: ["127.0.0.1", "127.1", "0x7f.1", "2130706433", "017700000001", "localhost", "::1", "0"])
-    func `I8: however this machine is written, it is refused`(host: String) async throws {
+    func `I8: this machine is refused, however its address is written`(host: String) async throws {
         let resolver = HostResolver(rule: AddressRule())
         await #expect(throws: HostResolver.Failure.self) { _ = try await resolver.address(of: host) }
     }

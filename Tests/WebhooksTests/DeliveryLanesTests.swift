@@ -35,7 +35,7 @@ import Webhooks
         #expect(lanes.first("job-1") == nil && lanes.next() == nil && lanes.hasUnsettled)
         lanes.moved("job-1")
         lanes.moved("job-2")
-        // The one that runs goes on with the waiting list. The other one starts when it is due.
+        // The running lane continues with the waiting list. The other one starts when it is due.
         #expect(!lanes.hasUnsettled && lanes.place(of: "job-1") == .waiting && !lanes.has("job-2"))
         lanes.remove("job-1")
         #expect(lanes.count == 0 && lanes.waiting == 0)

@@ -20,7 +20,8 @@ import Webhooks
         #expect(again == .nothing)
     }
 
-    @Test func `an endpoint that fails now and then is logged at most once in an interval, in turn`() {
+    @Test func `changes of an endpoint with intermittent failures are logged at most once in an interval, alternately`()
+    {
         var health = EndpointHealth(failingSince: nil)
         var (stored, logged): (Int, [Bool]) = (0, [])
         for now in 0..<(3 * Self.interval) {
@@ -60,7 +61,7 @@ import Webhooks
         #expect(repeated == .fails(since: 50_001, reason: "500", isNews: false))
     }
 
-    @Test func `a clock that is set back delays no report`() {
+    @Test func `a clock that is set back does not delay a report`() {
         var health = EndpointHealth(failingSince: nil)
         _ = health.failed(at: 3_600_000, reason: "503")
         let report = health.succeeded(at: 1_000)

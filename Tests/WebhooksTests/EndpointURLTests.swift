@@ -36,7 +36,7 @@ import Webhooks
         "https://" + String(repeating: "a", count: 254) + "/",
         "https://a.example/" + String(repeating: "a", count: 1024),
     ])
-    func `anything unusual is refused, also for development`(text: String) {
+    func `anything unusual is refused, even for development`(text: String) {
         #expect(throws: EndpointURL.Invalid.self) { _ = try EndpointURL(text) }
         #expect(throws: EndpointURL.Invalid.self) { _ = try EndpointURL(text, allowsPlainLoopback: true) }
     }

@@ -23,7 +23,7 @@ import Webhooks
                     try await stage.record().lastError.contains("100000 events wait")
                 }
                 try await becomes("the good events") { stage.endpoint.sent("good").count == 2 }
-                // As many pauses as make a repeat likely.
+                // Enough pauses that a repeat would be likely.
                 let start = ContinuousClock.now
                 try await becomes("several pauses") { ContinuousClock.now - start > stage.settings.fullPause * 20 }
                 #expect(stage.endpoint.sent("good") == ["e.1", "e.3"] && stage.endpoint.sent("bad") == ["e.0"])
@@ -62,7 +62,7 @@ import Webhooks
         }
     }
 
-    @Test func `malformed data of one job stops no other, and is removed`() async throws {
+    @Test func `malformed data of one job is removed and does not stop the others`() async throws {
         try await WorkerStage.set { stage in
             let keys = stage.keyspace
             let (due, id) = (keys.due(ofWebhook: WorkerStage.id), WorkerStage.id)
@@ -111,7 +111,7 @@ import Webhooks
         }
     }
 
-    @Test func `an endpoint that fails now and then logs one change in ten seconds, and its record becomes correct`()
+    @Test func `an endpoint with intermittent failures logs one change in ten seconds, and its record becomes correct`()
         async throws
     {
         try await WorkerStage.set { stage in
@@ -258,7 +258,7 @@ struct WorkerStage: Sendable {
 
     func record() async throws -> Webhook { try #require(try await self.store.read(Self.id)) }
 
-    /// As if so many events waited.
+    /// Makes Redis look as if this many events waited.
     func fill(_ waiting: Int) async throws {
         try await self.client.run("HSET", self.keyspace.webhook(Self.id), "waiting", "\(waiting)")
     }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Webhooks
 
-/// What operators do with webhooks, also several of them at the same time.
+/// What operators do with webhooks, including several operators at the same time.
 @Suite struct WebhookOperationsTests {
     private func stage(_ body: (WebhookOperations, WebhookStore, RedisClient) async throws -> Void) async throws {
         try await withRedis { client, _ in
@@ -34,7 +34,7 @@ import Webhooks
         }
     }
 
-    @Test func `two rotations within 24 hours end no secret early`() async throws {
+    @Test func `two rotations within 24 hours do not end any secret early`() async throws {
         try await self.stage { operations, store, _ in
             let added = try await operations.add(url: "https://shop.example/", types: [])
             let first = added.secrets[0].text
@@ -51,7 +51,7 @@ import Webhooks
         }
     }
 
-    @Test func `of rotations at the same time, every secret that was returned signs`() async throws {
+    @Test func `every secret that concurrent rotations returned signs`() async throws {
         try await self.stage { operations, store, _ in
             let added = try await operations.add(url: "https://shop.example/", types: [])
             let returned = try await withThrowingTaskGroup(of: String?.self) { group in
@@ -66,7 +66,7 @@ import Webhooks
         }
     }
 
-    @Test func `a test or a rotation of a webhook that was removed meanwhile leaves nothing`() async throws {
+    @Test func `a test or a rotation of a webhook that was removed meanwhile leaves no data`() async throws {
         try await self.stage { operations, store, client in
             let added = try await operations.add(url: "https://shop.example/", types: [])
             #expect(try await operations.remove(added.id))
@@ -96,7 +96,7 @@ import Webhooks
         }
     }
 
-    @Test func `malformed undelivered events hide none of the others`() async throws {
+    @Test func `malformed undelivered events do not hide the others`() async throws {
         try await self.stage { operations, store, client in
             let added = try await operations.add(url: "https://shop.example/", types: [])
             let key = Keyspace().dead(ofWebhook: added.id)

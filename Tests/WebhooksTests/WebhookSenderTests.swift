@@ -20,7 +20,7 @@ import Webhooks
             secrets: [.init(text: WebhookSignature.makeSecret(), expiresAt: 0)], createdAt: 1)
     }
 
-    @Test func `I8: a host that gets another address meanwhile is still connected to at the one that was checked`()
+    @Test func `I8: if a host gets another address meanwhile, the connection still goes to the one that was checked`()
         async throws
     {
         let resolutions = Resolutions()
@@ -48,7 +48,7 @@ import Webhooks
         settings.resolver = HostResolver(rule: AddressRule()) { _ in [IPAddress("169.254.169.254")!] }
         let sender = WebhookSender(settings: settings)
         let result = await sender.send(Self.event, to: Self.webhook("https://meta.invalid/"), now: 1_000)
-        // The reason names no address: it is shown to whoever added the endpoint.
+        // The reason contains no address, because it is shown to the person who added the endpoint.
         #expect(result == .failed(reason: "an address of the host is not public"))
     }
 
@@ -62,7 +62,7 @@ import Webhooks
         let authority = try TestAuthority()
         let files = try authority.issue(.server(name: "hooks.invalid"), into: folder, as: "receiver")
         var settings = try WebhookSettings(authorities: authority.write(into: folder))
-        // The limit of an attempt is not what this is about, and all other tests run beside it.
+        // These tests are not about the time limit of an attempt, and all other tests run at the same time.
         settings.attemptLimit = longestSettling
         settings.resolver = HostResolver(rule: AddressRule(allowed: [AddressRange("127.0.0.1")!])) { _ in
             [IPAddress("127.0.0.1")!]

@@ -6,10 +6,10 @@ package struct ExplainedTime: Sendable {
 
     package init(now: Int64) { self.now = now }
 
-    /// `10:41:07 (3 min ago)` or `14:41:07 (in 4 h)`; with the date for another day.
+    /// `10:41:07 (3 min ago)` or `14:41:07 (in 4 h 0 min)`; with the date for another day.
     package func moment(_ time: Int64) -> String { "\(self.clock(time)) (\(self.distance(time)))" }
 
-    /// `3 min ago` or `in 4 h`.
+    /// `3 min ago` or `in 4 h 0 min`.
     package func distance(_ time: Int64) -> String {
         let (difference, isAbsurd) = time.subtractingReportingOverflow(self.now)
         guard !isAbsurd else { return "at an impossible time" }
@@ -17,7 +17,7 @@ package struct ExplainedTime: Sendable {
         return difference > 0 ? "in \(span)" : "\(span) ago"
     }
 
-    /// `3 min`: the greatest unit that fits, and the next one below an hour's precision.
+    /// `30 s`, `3 min`, `4 h 20 min` or `3 days`: the greatest unit of which there are at least two.
     package static func span(_ milliseconds: Int64) -> String {
         let seconds = max(0, milliseconds) / 1000
         switch seconds {

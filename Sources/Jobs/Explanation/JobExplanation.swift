@@ -96,7 +96,7 @@ package struct JobExplanation: Sendable {
         return rider.text + (self.facts.assignedAt.value.map { ", assigned \(self.time.moment($0))" } ?? "")
     }
 
-    /// Why followers would resync again and again: the record and its log disagree.
+    /// Why followers would resync repeatedly: the record and its log disagree.
     private func logProblem(_ record: JobRecord) -> String? {
         switch self.facts.log {
         case .value(let log):
@@ -152,7 +152,7 @@ extension KeyFacts {
 }
 
 extension RedisError {
-    /// Without what was sent, and with what to do where that is known.
+    /// Omits what was sent, and adds what to do where that is known.
     package var reasonForStaff: String {
         guard case .refused("NOPERM", _) = self else { return self.withoutArguments }
         return "the Redis user may not run a command that explanations need: install the access list of this version "

@@ -8,7 +8,7 @@ internal import Redis
 extension JobExplanation {
     // MARK: who may see it
 
-    /// Asks the table of permissions itself (Access/Grant.swift), so that the explanation cannot differ from it.
+    /// Uses the table of permissions itself (Access/Grant.swift), so that the explanation cannot differ from it.
     var visibilitySection: Explanation.Section {
         let title = "Who may see it"
         guard let record else {

@@ -1,7 +1,7 @@
-// Idempotency keys: of several requests with the same key one is executed, and every repetition receives its answer. A key
-// belongs to one person in one role, and to what the token or link is limited to. An answer may contain a secret (of a tracking
-// link or a ticket) and the ledger is written to disk, so Redis stores neither the key nor the plain answer: both the name of
-// the record and the encryption key are derived from the idempotency key.
+// Idempotency keys: of several requests with the same key one is executed, and every repetition receives its answer. A
+// key belongs to one person in one role, and to the limits of the token or link. An answer may contain a secret (of a
+// tracking link or a ticket) and the ledger is written to disk, so Redis stores neither the key nor the plain answer:
+// both the name of the record and the encryption key are derived from the idempotency key.
 
 package import EnrouteWire
 package import NIOCore
@@ -23,7 +23,8 @@ package struct IdempotencyRecords: Sendable {
     package static let claimDuration = Duration.seconds(30)
     /// The pause before the end of a claim is sent again, after Redis was unavailable.
     static let settlePause = TimeAmount.milliseconds(500)
-    /// How often the end of a claim is sent: for a minute. After a longer outage the claim expires by itself.
+    /// Maximum number of attempts to end a claim, which take a minute. After a longer outage the claim expires by
+    /// itself.
     static let maxSettleAttempts = 120
     /// Maximum size of an answer in bytes. A longer answer is not stored.
     package static let maxAnswerBytes = 65_536
@@ -36,8 +37,8 @@ package struct IdempotencyRecords: Sendable {
 
         /// - Parameters:
         ///   - text: the header's value as the client sent it.
-        ///   - limits: what the caller is limited to; empty for nothing. Callers with other limits have other keys, so that
-        ///     none receives an answer of one that may do more.
+        ///   - limits: of the caller's token or link; empty for none. Callers with other limits have other keys, so
+        ///     that none receives the answer to a caller with more permissions.
         package init(_ text: String, of person: PersonID, role: String, limits: [String] = []) {
             // Neither a role nor a name contains a space.
             let owner = [role, person.text] + limits
@@ -48,7 +49,7 @@ package struct IdempotencyRecords: Sendable {
     /// The right to execute a request.
     package struct Claim: Sendable, Hashable {
         fileprivate let nonce: String
-        /// The same request came before, and its outcome is unknown.
+        /// The same request was made before, and its outcome is unknown.
         package let isRepeat: Bool
     }
 

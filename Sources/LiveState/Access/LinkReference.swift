@@ -1,4 +1,5 @@
-// How a person names a tracking link. The id and the secret have the same form, so Redis decides which of them it is.
+// How a person names a tracking link. The id and the secret have the same form, so Redis decides which of them the text
+// is.
 
 package import NIOCore
 

@@ -1,6 +1,7 @@
-// The stream of revocations. Whoever revokes appends to it; every event loop of every gateway reads it and remembers its
-// position. A failover may lose entries, including the one at a reader's position. Each read therefore starts with the last
-// known entry, so the reader notices when it is gone and then reads the whole stream. Applying an entry twice is harmless.
+// The stream of revocations. Each revocation is appended; every event loop of every gateway reads the stream and
+// remembers its position. A failover may lose entries, including the one at a reader's position. Each read therefore
+// starts with the last known entry, so the reader notices when it is gone and then reads the whole stream. Applying an
+// entry twice is harmless.
 
 package import Access
 package import EnrouteWire
@@ -24,7 +25,7 @@ package struct RevocationLog: Sendable {
 
     package enum Outcome: Sendable, Hashable {
         case revoked
-        /// The stream holds so many entries within the retention that it accepts no more.
+        /// The stream has its maximum length, and all entries are still within the retention.
         case full
     }
 
@@ -60,7 +61,7 @@ package struct RevocationLog: Sendable {
             self.fields = fields
         }
 
-        /// The kind is unknown to this version, as when a later version wrote the entry.
+        /// The kind is unknown to this version, for example because a later version wrote the entry.
         package var isOfLaterVersion: Bool {
             guard let index = self.fields.firstIndex(of: "kind"), index + 1 < self.fields.count else { return false }
             let kind = self.fields[index + 1]
@@ -80,6 +81,8 @@ package struct RevocationLog: Sendable {
         }
     }
 
+    /// Reads a page of the stream.
+    ///
     /// - Parameter start: id of the first entry to read, inclusive; `-` for the oldest.
     /// - Returns: at most `page` entries, the oldest first.
     package func read(from start: String) -> EventLoopFuture<[Entry]> {
@@ -109,6 +112,8 @@ package struct RevocationCursor: Sendable {
     /// Where the next read starts. The last entry is read again to verify that it still exists.
     package var start: String { self.last?.id ?? "-" }
 
+    /// Moves the position past a page that was read from `start`.
+    ///
     /// - Returns: the entries that are new, and whether there are more to read immediately.
     package mutating func advance(_ entries: [RevocationLog.Entry]) -> (fresh: [RevocationLog.Entry], isMore: Bool) {
         guard let last = self.last else {

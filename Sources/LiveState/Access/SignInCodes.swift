@@ -1,6 +1,6 @@
 // One-time codes that sign in a page. A person opens a link with the code behind # or types the code, so no token is ever
 // part of a URL. Redis stores the token encrypted under a key derived from the code, by a name that is also derived from the
-// code, so whoever reads Redis has neither.
+// code, so nobody can obtain the token by reading Redis.
 
 package import NIOCore
 package import Redis
@@ -19,7 +19,7 @@ package struct SignInCodes: Sendable {
         self.keyspace = settings.keyspace
     }
 
-    /// Stores a token for whoever presents the code.
+    /// Stores a token, which is returned to the first caller that presents the code.
     ///
     /// - Parameter seconds: one of `lifetimes`.
     /// - Returns: the code, 32 of [0-9a-f].

@@ -21,7 +21,7 @@ package struct TrackingLinks: Sendable {
     package static let defaultViewers = 5
     /// How long a viewer lease is valid after it was acquired or renewed.
     package static let leaseDuration = Duration.seconds(150)
-    /// The time within which a link that was listed is written, or never.
+    /// The time within which a listed link is written. After that it is never written.
     private static let writingTime = Duration.seconds(60)
 
     /// A link that was just created.
@@ -43,7 +43,7 @@ package struct TrackingLinks: Sendable {
         package var expiresAt: Int64
     }
 
-    /// The result of asking for a viewer lease.
+    /// The result of requesting a viewer lease.
     package enum JoinResult: Sendable, Hashable {
         /// `of`: the job's customer when the link was created. `expiresAt`: of the link, ms since the epoch.
         case leased(JobID, of: PersonID, expiresAt: Int64)
@@ -85,7 +85,7 @@ package struct TrackingLinks: Sendable {
     ) -> EventLoopFuture<Durable<Issued>> {
         let secret = Secret.make()
         guard let id = Self.id(of: secret) else { preconditionFailure("a generated secret is not valid") }
-        // Listed first, so that an erasure of the job finds every link, also one that is written a moment later.
+        // Listed first, so that an erasure of the job finds every link, even one that is written a moment later.
         return self.list(id, of: job, customer, lifetime).flatMap {
             self.issue(id, secret, job, customer, viewers, lifetime, actor)
         }
@@ -209,7 +209,8 @@ package struct TrackingLinks: Sendable {
             .map { ($0.integer ?? 0) > 0 }
     }
 
-    /// Deletes a link, also one that is listed and not written yet. Unlike `revoke`, it cannot be written afterwards.
+    /// Deletes a link, even one that is listed but not written yet. Unlike after `revoke`, it cannot be written
+    /// afterwards.
     ///
     /// - Returns: how many keys were deleted.
     func drop(_ id: String) -> EventLoopFuture<Int> {

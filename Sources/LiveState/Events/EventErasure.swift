@@ -1,5 +1,5 @@
-// Erasure of a job's events: they name its customer, its rider and whoever changed it. The event that the job was erased stays,
-// so that other systems learn of it; it names nobody.
+// Erasure of a job's events, because they name its customer, its rider and the people who changed it. The event about
+// the erasure stays, so that other systems learn of it; it names no person.
 //
 // Events about riders stay, although they contain the job's id: they are copies of the zone's log of changes, which is an audit
 // trail, and the last of them is copied after the erasure.
@@ -50,7 +50,8 @@ struct EventErasure: Sendable {
         return count
     }
 
-    /// Deletes the job's entries from a stream, from the oldest to those that are the newest now. A stream has a maximum length.
+    /// Deletes the job's entries from a stream, from the oldest to the one that is the newest now. A stream has a
+    /// maximum length.
     private func erase(from stream: String) async throws -> Int {
         var (count, last) = (0, "0-0")
         while true {

@@ -1,5 +1,5 @@
-// Moves events to the stream of all events from where scripts cannot append to it themselves: from the outboxes of a cluster,
-// and from the change logs of riders, which are the record of these changes anyway.
+// Moves events to the stream of all events if scripts cannot append to it themselves: from the outboxes of a cluster,
+// and from the change logs of riders, which record these changes anyway.
 //
 // Events are moved at least once, in order: each is appended to its shard before it is removed from its outbox. If two gateways
 // move the same events, or one dies in between, an event is in the stream twice, with the same id.
@@ -24,13 +24,13 @@ package struct EventForwarder: Sendable {
     package static let sweepInterval: Duration = .seconds(30)
     /// How often old events are removed from the stream, and from the lists of undelivered events.
     package static let trimInterval: Duration = .seconds(60)
-    /// How many outboxes are looked at, at the same time.
+    /// Number of outboxes that are checked at the same time.
     private static let sweepBatch = 512
     /// Number of zones whose changes are copied at the same time, and maximum number of pages of changes of each.
     private static let (zonesAtOnce, maxPages) = (32, 20)
     /// Maximum number of zones.
     private static let maxZones = 10_000
-    /// The field of the cursors that no zone has: the copying has begun.
+    /// A field of the cursors that is not the name of a zone. It shows that copying has started.
     private static let begun = "."
 
     /// - Parameter holder: unique among gateways, 1 to 64 of [A-Za-z0-9_-].
@@ -42,7 +42,7 @@ package struct EventForwarder: Sendable {
         self.isCluster = if case .cluster = streams.ledger.endpoint { true } else { false }
     }
 
-    /// Moves events until the task is cancelled. Outages of the ledger are waited for.
+    /// Moves events until the task is cancelled. Waits during outages of the ledger.
     package func run() async {
         await withDiscardingTaskGroup { group in
             if self.isCluster { group.addTask { await self.moveContinuously() } }
@@ -50,7 +50,7 @@ package struct EventForwarder: Sendable {
         }
     }
 
-    /// In a task of its own, so that nothing else delays what this process has written.
+    /// Runs in its own task, so that nothing else delays the events that this process has written.
     private func moveContinuously() async {
         while !Task.isCancelled {
             await self.moveWritten()
@@ -58,7 +58,7 @@ package struct EventForwarder: Sendable {
         }
     }
 
-    /// The work of the holder of the lease.
+    /// The work that only the holder of the lease does.
     private func copyAndSearch() async {
         let clock = ContinuousClock()
         var (renewal, sweep, trim) = (clock.now, clock.now, clock.now)
@@ -186,7 +186,8 @@ package struct EventForwarder: Sendable {
                     copied = entry.id
                 }
             } catch {
-                // Otherwise what was appended before is appended again every second, for as long as this shard fails.
+                // Otherwise the events before the failure would be appended again every second, for as long as this
+                // shard fails.
                 if copied != cursor { try await self.storeCursor(copied, of: zone) }
                 throw error
             }

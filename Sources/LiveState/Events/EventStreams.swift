@@ -22,7 +22,7 @@ package struct EventStreams: Sendable {
 
     /// An entry as Redis stores it.
     package struct Entry: Sendable, Hashable {
-        /// Its place in the shard.
+        /// Its position in the shard.
         package var id: String
         /// `nil` when it is malformed.
         package var event: LedgerEvent?
@@ -79,8 +79,8 @@ package struct EventStreams: Sendable {
         return StreamEntry.all(answer).first?.id
     }
 
-    /// Whether events after a place may have been trimmed: because they are old, or because the shard is full. If not, the
-    /// events that are missing were erased with their job.
+    /// Whether events after a position may have been trimmed, because they are old or because the shard is full. If
+    /// not, missing events were erased with their job.
     package func mayHaveTrimmed(shard: Int, after place: String) async throws -> Bool {
         let placed = place.split(separator: "-").first.flatMap { $0.timestamp } ?? 0
         guard try await self.time() - placed < Self.lifetime.milliseconds else { return true }
@@ -103,7 +103,7 @@ package struct EventStreams: Sendable {
     /// - Parameter id: ms since the epoch.
     func trim(_ key: String, before id: Int64) async throws {
         guard id > 0 else { return }
-        // Not `~`, which leaves the entries of a quiet stream.
+        // Not `~`, with which the entries of a short stream would stay.
         _ = try await self.ledger.send(["XTRIM", .text(key), "MINID", .integer(id)]).get()
     }
 

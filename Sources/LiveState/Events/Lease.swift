@@ -1,5 +1,5 @@
 // A lease at the ledger: at most one gateway at a time does some work. The holder renews it; if it dies, another gateway gets
-// the lease once it has expired. Work under a lease must survive that two gateways do it for a moment.
+// the lease once it has expired. Work under a lease must tolerate that two gateways do it for a moment.
 
 internal import NIOCore
 package import Redis

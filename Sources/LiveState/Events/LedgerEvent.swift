@@ -1,4 +1,5 @@
-// One event of the stream of all events, with the attributes of a CloudEvents 1.0 envelope. It never contains a place.
+// One event of the stream of all events, with the attributes of a CloudEvents 1.0 envelope. It never contains a
+// location.
 
 package import EnrouteWire
 internal import FoundationEssentials
@@ -45,7 +46,7 @@ package struct LedgerEvent: Sendable, Hashable {
     package var subject: String
     /// Nonce of the job's record; empty for an event about a rider.
     package var epoch: String
-    /// Number of the event: of those of the job's record, or the version of the zone's riders. 0 if it has none.
+    /// Number of the event among those of the job's record, or the version of the zone's riders; 0 if it has neither.
     package var version: Int64
     package var zone: ZoneID?
     /// A JSON object.

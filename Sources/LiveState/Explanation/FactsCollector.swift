@@ -1,5 +1,5 @@
 // Collects what Redis knows about a job or a rider. It only reads, with commands that the users `enroute` and `operations` of
-// deploy/redis both may use, and it never fails: what cannot be read is a fact too. No gateway needs to run.
+// deploy/redis both may use, and it never fails: that something cannot be read is a fact too. No gateway needs to run.
 
 package import Access
 package import EnrouteWire
@@ -118,7 +118,7 @@ package struct FactsCollector: Sendable {
         self.ledger.reading(
             ["XREVRANGE", .text(key), "+", "-", "COUNT", .integer(AuditStreams.page)], of: key
         ) { answer in
-            // A malformed entry of another job is not this job's problem.
+            // A malformed entry of another job does not matter here.
             let entries = (answer.array ?? []).compactMap { AuditStreams.StoredEntry($0) }
             return Array(entries.lazy.filter(isMeant).prefix(Self.maxEntries))
         }
@@ -139,7 +139,7 @@ package struct FactsCollector: Sendable {
         return self.now()
     }
 
-    /// Where the slot of a key is.
+    /// Finds the slot of a key, its master and its replicas.
     func location(of key: String, at client: RedisClient) async throws -> KeyFacts {
         var facts = KeyFacts()
         switch client.endpoint {

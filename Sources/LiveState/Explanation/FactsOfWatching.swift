@@ -85,10 +85,10 @@ extension FactsCollector {
         }.get()
     }
 
-    /// Sessions that follow a job, from the newest entries of the stream `access`. The newest entry of a session and job decides
-    /// whether it still does.
+    /// Sessions that follow a job, from the newest entries of the stream `access`. The newest entry of a session and
+    /// job decides whether it still does.
     ///
-    /// - Parameter expected: no more sessions are looked for than gateways report; `nil` if that is unknown.
+    /// - Parameter expected: the number of sessions that gateways report, at which the search stops; `nil` if unknown.
     private func sessions(
         expected: Int?, _ isMeant: (SessionFacts) -> Bool
     ) async throws -> (Reading<[SessionFacts]>, since: Int64?) {
@@ -123,7 +123,7 @@ extension FactsCollector {
         return (.value(found), since)
     }
 
-    /// The tracking links that sessions of the audit trail came through.
+    /// The tracking links with which sessions of the audit trail were opened.
     func links(opened watching: WatchingFacts) async throws -> [LinkFacts] {
         var ids: [String] = []
         for case let link? in (watching.sessions.value ?? []).map(\.link) where !ids.contains(link) { ids.append(link) }

@@ -85,7 +85,7 @@ package struct RedisInspector: Sendable {
         }
     }
 
-    /// Asks as both users, because either may come from an older access list.
+    /// Queries as both users, because either may come from an older access list.
     private func reload(
         _ keyspace: Keyspace, _ facts: RedisFacts, _ admin: RedisClient?
     ) -> EventLoopFuture<ReloadFacts?> {

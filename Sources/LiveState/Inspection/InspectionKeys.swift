@@ -15,6 +15,8 @@ package struct RoleDetector: Sendable {
 
     package init(keyspace: Keyspace) { self.keyspace = keyspace }
 
+    /// Examines the names of some keys.
+    ///
     /// - Returns: the roles whose keys were found; empty when there are no keys, or when neither command is allowed.
     package func roles(at client: RedisClient) -> EventLoopFuture<Set<RedisRole>> {
         self.scan(client, from: "0", left: Self.steps, found: []).flatMapError { error in

@@ -96,7 +96,7 @@ extension RedisFacts {
             why: why, remedy: self.largerMemory)
     }
 
-    /// Twice of what is used or allowed, rounded up to a megabyte.
+    /// Twice what is used or allowed, rounded up to a megabyte.
     private var largerMemory: String {
         let bytes = max(self.usedMemoryBytes ?? 0, self.maxMemoryBytes ?? 0) * 2
         return self.setting("maxmemory", "\((bytes + (1 << 20) - 1) >> 20)mb")

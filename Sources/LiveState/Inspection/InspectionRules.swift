@@ -74,7 +74,9 @@ extension RedisFacts {
             return self.finding(
                 .error, .access, "The user lacks required permissions: \(access.missing.joined(separator: "; ")).",
                 why: "Gateways need them and would fail with NOPERM.",
-                remedy: "use the user `enroute` of \(file); the prefix of keys and channels must match too")
+                remedy:
+                    "use the user `enroute` of \(file), with the prefix of the gateways; after an upgrade, update it "
+                    + "as in \"Replace the access lists\" of deploy/redis/README.md")
         }
         if !access.excessive.isEmpty {
             return self.finding(
@@ -97,7 +99,8 @@ extension RedisFacts {
             distance >= Self.clockErrorMilliseconds ? .error : .warning, .clock,
             "The Redis server's clock is \(distance) ms \(ahead > 0 ? "ahead of" : "behind") this machine's.",
             why:
-                "Deadlines use the clock of Redis and tokens this machine's. From 30 s on, positions are refused as in the future.",
+                "Deadlines use the clock of Redis and tokens this machine's. From 30 s on, positions are refused as "
+                + "captured in the future.",
             remedy: "on both machines: timedatectl set-ntp true, then chronyc tracking (or timedatectl timesync-status)"
         )
     }

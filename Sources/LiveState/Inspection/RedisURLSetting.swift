@@ -1,5 +1,5 @@
-// The URLs that an inspection may ask an operator to change. The inspection does not know where they are configured; the process
-// replaces these phrases with the names of its settings.
+// The URLs that an inspection may ask an operator to change. The inspection does not know where they are configured;
+// the process replaces these phrases with the names of its settings.
 
 /// The URL of a Redis role, or of a user that may read its configuration.
 package enum RedisURLSetting: String, Sendable, CaseIterable, CustomStringConvertible {

@@ -1,10 +1,10 @@
-// Reads, every few seconds and for every followed job, what shows whether its followers are up to date. Most of it is the same
-// each time, so a reply is compared with the last one before anything is decoded.
+// Reads the data that shows whether the followers of a job are up to date, every few seconds for every followed job.
+// Most of it does not change, so a reply is compared with the last one before anything is decoded.
 
 package import EnrouteWire
 internal import Redis
 
-/// Reads one job again and again. Confined to the event loop of the clients.
+/// Reads one job repeatedly. Confined to the event loop of the clients.
 package final class JobCheckReader {
     /// What was read.
     package struct Reading {
@@ -34,14 +34,15 @@ package final class JobCheckReader {
         (self.job, self.ledger, self.feed) = (job, ledger, feed)
     }
 
-    /// Reads the ledger, and the live instance unless it has nothing to add: every follower has been sent a newer position
-    /// since the last check, so the feed works and is open, and the ledger's answer is the same.
+    /// Reads the ledger, and the live instance unless that is unnecessary. It is unnecessary if every follower has
+    /// been sent a newer position since the last check, because the feed then works and is open, and if the ledger's
+    /// answer is the same.
     ///
     /// - Parameters:
     ///   - shown: the newest position that every follower has been sent; 0 if one of them has none or may not see it.
     ///   - completion: called once with `nil` when there is no such job, or with the error of Redis.
-    /// - Returns: `false` if nothing was sent, because a read is under way or an instance is not connected. Then `completion` is
-    ///   not called.
+    /// - Returns: `false` if nothing was sent, because a read is under way or an instance is not connected. Then
+    ///   `completion` is not called.
     package func read(
         shown: UInt64 = 0, _ completion: @escaping (Result<Reading?, any Error>) -> Void
     ) -> Bool {
@@ -122,7 +123,7 @@ package final class JobCheckReader {
                 position = PublishedLocation.read(bytes, of: self.job).map { ($0.id, Array(bytes)) }
             }
             if position == nil { self.feed.refusePosition(of: self.job) }
-            // If followers receive it from here, that does not show that the feed works.
+            // A position that followers receive from this read does not show that the feed works.
             self.shownPosition = max(self.shownPosition, position?.id ?? 0)
             return .success((travel, position))
         }

@@ -1,5 +1,5 @@
-// Corrections of a job's status, and late entries of its log: what the lifecycle does not allow, and what arrived too late to
-// change anything.
+// Corrections of a job's status, which the lifecycle does not allow, and late entries of its log, which arrived too
+// late to change anything.
 
 package import EnrouteWire
 package import NIOCore
@@ -42,7 +42,7 @@ extension JobLedger {
     ///
     /// - Parameters:
     ///   - record: the record as it was read.
-    ///   - dropsRider: whether the job is taken from its rider, who cannot have it again.
+    ///   - dropsRider: whether the rider is unassigned, because it cannot get the task again.
     package func correct(
         _ job: JobID, _ correction: StatusCorrection, of record: JobRecord, dropsRider: Bool
     ) -> EventLoopFuture<Durable<Correction>> {
@@ -90,8 +90,8 @@ extension JobLedger {
         }
     }
 
-    /// Adds an event that later ones have overtaken to the job's log. The job itself does not change. Safe to repeat: the log
-    /// has an event once.
+    /// Adds an event that later ones have overtaken to the job's log. The job itself does not change. Safe to repeat:
+    /// the log contains each event once.
     ///
     /// - Parameters:
     ///   - occurredAt: when it happened, ms since the epoch; `nil` if that is unknown.

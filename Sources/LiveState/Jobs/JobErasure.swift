@@ -1,11 +1,11 @@
-// Erases what Redis stores about a job. The ledger's record goes last: as long as it exists, an erasure that was interrupted can
-// be repeated from the start. Jobs/JobErasure.swift has the order.
+// Erases what Redis stores about a job. The ledger's record goes last: as long as it exists, an erasure that was
+// interrupted can be repeated from the start. Jobs/JobErasure.swift defines the order.
 
 package import EnrouteWire
 package import NIOCore
 package import Redis
 
-/// What an erasure needs of a job's record, which may be malformed.
+/// The part of a job's record that an erasure needs. The record may be malformed.
 package struct ErasableJob: Sendable, Hashable {
     /// `nil` when it is malformed.
     package var customer: PersonID?
@@ -19,7 +19,7 @@ package struct ErasableJob: Sendable, Hashable {
         package var fence: Int64
     }
 
-    /// Of a key that is not even a hash.
+    /// For a key that is not even a hash.
     init() {}
 
     /// - Parameter values: of the fields `epoch`, `fence`, `customer`, `rider` and `zone`.
@@ -100,8 +100,8 @@ extension JobLedger {
         }
     }
 
-    /// Whether the record of a job with this epoch was erased in the last 14 days. create_job decides; this spares a caller what it
-    /// would do before that.
+    /// Whether the record of a job with this epoch was erased in the last 14 days. create_job makes the decision; this
+    /// check only spares the caller the work before it.
     package func wasErased(_ job: JobID, epoch: String) -> EventLoopFuture<Bool> {
         self.ledger.send(["HGET", .text(self.keyspace.job(job)), "erased"]).map { answer in
             answer.text?.split(separator: " ").contains(Substring(epoch)) == true

@@ -1,4 +1,4 @@
-// The live half of a job: whether a rider shares its position, and the last position.
+// What the live instance stores about a job: whether a rider shares its position, and the last position.
 
 package import EnrouteWire
 package import NIOCore
@@ -22,16 +22,18 @@ package struct JobFeed: Sendable {
         case overtaken
     }
 
-    /// What to do about an entry that the job has already.
+    /// What to do if the job already has an entry.
     package enum OpeningMode: String, Sendable {
         /// The device takes over from the one that reports.
         case takeOver = ""
-        /// Devices without a name leave it to the one that reports, which goes on.
+        /// Among devices without a name, the one that reports continues.
         case resume
         /// The feed is opened only if the live instance has no entry, after it lost its data.
         case ifAbsent = "if_absent"
     }
 
+    /// Opens the feed of a job for a rider. Safe to repeat.
+    ///
     /// - Parameters:
     ///   - reporter: the device whose positions are published; `nil` for the first that reports.
     ///   - fence: of the decision, from `JobLedger.startTravel`.
@@ -55,8 +57,8 @@ package struct JobFeed: Sendable {
         }
     }
 
-    /// Lets another device of the rider report for the job, because the connection of this nameless one has closed. Nobody waits
-    /// for it: if it fails, another device may go on when this one has been silent for 30 s.
+    /// Lets another device of the rider report for the job, because the connection of this nameless one has closed. The
+    /// caller does not wait: if this fails, another device may continue once this one has been silent for 30 s.
     package func release(_ job: JobID, by rider: PersonID, on reporter: Reporter) {
         _ = self.live.evaluate(
             Scripts.releaseFeed, keys: [self.keyspace.travel(of: job)],
@@ -70,7 +72,7 @@ package struct JobFeed: Sendable {
         return EventLoopFuture.andAllSucceed(sent, on: self.live.eventLoop)
     }
 
-    /// Stops a job's positions and tells its followers why.
+    /// Stops a job's positions and notifies its followers of the reason.
     ///
     /// - Parameters:
     ///   - rider: closes the feed only if this rider shares its position; `nil` for any rider.
@@ -81,7 +83,7 @@ package struct JobFeed: Sendable {
         self.close(job, rider, reason, fence, deadline: nil, endsJob: endsJob)
     }
 
-    /// Stops a job's positions, unless a later decision than `fence` has opened the feed.
+    /// Stops a job's positions, unless a decision later than `fence` has opened the feed.
     package func close(_ job: JobID, because reason: EndReason, notLaterThan fence: Int64) -> EventLoopFuture<Closing> {
         self.close(job, nil, reason, fence, deadline: nil, isNotLater: true)
     }
@@ -216,8 +218,8 @@ package struct JobFeed: Sendable {
     /// Reports a malformed position.
     func refusePosition(of job: JobID) { self.live.refuse(self.keyspace.position(of: job), by: "MGET") }
 
-    /// `<fence> <deadline> <rider> <device>`, as open_feed, publish_location and close_feed write it. The device is missing when
-    /// the next one that reports will be the reporter.
+    /// `<fence> <deadline> <rider> <device>`, as open_feed, publish_location and close_feed write it. The device is
+    /// missing when the next one that reports will be the reporter.
     package struct Travel: Sendable, Hashable {
         package let fence: Int64
         /// ms since the epoch

@@ -5,10 +5,11 @@ package import NIOCore
 internal import Redis
 
 extension JobFeed {
-    /// A device without a name that has been silent for longer may be replaced by another one without a name: no device is asked
-    /// to report less often than every 20 s. As in publish_location.
+    /// A device without a name that has been silent for longer may be replaced by another one without a name: no device
+    /// is asked to report less often than every 20 s. As in publish_location.
     static let silence = Duration.seconds(30)
-    /// The same after REST requests without a name: a phone that comes to the foreground ends them and opens a connection.
+    /// The same after REST requests without a name: an app that comes to the foreground stops them and opens a
+    /// connection.
     static let silenceOfRequests = Duration.seconds(5)
 
     /// Whether the feed is open for this device of the rider.

@@ -213,6 +213,8 @@ package struct JobLedger: Sendable {
         }
     }
 
+    /// Reads a job's state, and the status events after `since`.
+    ///
     /// - Returns: `nil` when there is no such job.
     package func recover(_ job: JobID, since: ResumePoint? = nil) -> EventLoopFuture<Recovery?> {
         self.ledger.evaluate(
@@ -246,6 +248,8 @@ package struct JobLedger: Sendable {
         package var revision: Int64
     }
 
+    /// Reads what decides whether a follower is up to date.
+    ///
     /// - Returns: `nil` when there is no such job. Cost: O(1), without a script.
     package func head(_ job: JobID) -> EventLoopFuture<Head?> {
         self.ledger.send([

@@ -20,9 +20,11 @@ extension JobLedger {
         case neverOn
     }
 
+    /// Switches travel mode on at the ledger, if the job's status and the time limit allow it.
+    ///
     /// - Parameters:
     ///   - reporter: the device that reports from now on.
-    ///   - resumes: only goes on with what this device started, and takes nothing from another one.
+    ///   - resumes: whether to only continue what this device started, without taking over from another one.
     package func startTravel(
         for job: JobID, by rider: PersonID, on reporter: Reporter = .requests, resumes: Bool = false
     ) -> EventLoopFuture<Travel> {
@@ -53,9 +55,12 @@ extension JobLedger {
         }
     }
 
+    /// Switches travel mode off at the ledger. Safe to repeat.
+    ///
     /// - Parameters:
     ///   - rider: `nil` when the service or operations staff stop it, or the time limit was reached.
-    ///   - deadline: the time limit that was reached, ms since the epoch. Nothing is stopped if there is another one by now.
+    ///   - deadline: the time limit that was reached, ms since the epoch. Nothing is stopped if the job has another one
+    ///     by now.
     ///   - reporter: stops only what this device started; `nil` for any device.
     package func stopTravel(
         for job: JobID, by rider: PersonID?, atLimit deadline: Int64? = nil, startedOn reporter: Reporter? = nil
@@ -80,7 +85,7 @@ extension JobLedger {
     package enum Stop: Sendable, Hashable {
         /// `fence` is the number of this decision, or of the last one if travel mode was off.
         case off(fence: Int64)
-        /// Or it is not this rider's.
+        /// The job does not exist, or is not this rider's.
         case noSuchJob
         /// Another device of this rider has started since.
         case otherDevice

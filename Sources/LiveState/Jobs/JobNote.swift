@@ -1,4 +1,4 @@
-// Stores what a job's customer tells the rider.
+// Stores the note of a job's customer to the rider.
 
 package import EnrouteWire
 package import NIOCore

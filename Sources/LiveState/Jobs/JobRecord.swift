@@ -114,7 +114,7 @@ extension JobRecord {
         self.init((answer.array ?? []).map { $0 == .null ? .string([]) : $0 })
     }
 
-    /// Whether the answer to `query` is that of a job that does not exist. Of an erased job, the fence stays for some minutes
+    /// Whether the answer to `query` is that of a job that does not exist. An erased job keeps its fence for 14 days
     /// (erase_job).
     static func isMissing(_ answer: RESPValue) -> Bool {
         guard let values = answer.array else { return false }
@@ -159,7 +159,7 @@ extension JobRecord {
         self.display = display
         self.acceptedAt = acceptedAt
         guard texts.count == 22 else { return }
-        // `<rider> <device>`. Of a rider that had the job before, it means nothing.
+        // `<rider> <device>`. The device of a rider that had the job before does not count.
         let parts = texts[19].split(separator: " ", omittingEmptySubsequences: false)
         guard texts[19].isEmpty || parts.count == 2,
             let reporter = optional(parts.last.map(String.init) ?? "", { Reporter(stored: $0) }),

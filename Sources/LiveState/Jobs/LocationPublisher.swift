@@ -85,14 +85,14 @@ package struct LocationPublisher: Sendable {
                 self.live.reportFailure(reply, of: self.keys(of: path.job), by: Scripts.publishLocation.name)
                 switch reply {
                 case .reply(let tape): completion(self.verdict(Reply(tape), of: path.job))
-                // Executed nowhere. The general path introduces the script and follows redirections.
+                // No node executed the command. The general path sends the script and follows redirections.
                 case .failure(let error) where error.needsGeneralPath:
                     self.publishGenerally(fix, on: path, receivedAt: receivedAt, completion)
                 case .failure(let error): completion(.failure(error))
                 }
             }
         }
-        // Without a connection; the general path says why.
+        // There is no connection; the general path reports why.
         if !isSent { self.publishGenerally(fix, on: path, receivedAt: receivedAt, completion) }
     }
 
@@ -114,7 +114,7 @@ package struct LocationPublisher: Sendable {
         /// The number of elements; the fourth says that the position that was replaced was malformed.
         var count: Int
 
-        /// - Parameter tape: read where it lies.
+        /// - Parameter tape: read in place.
         init(_ tape: RESPTape) {
             (self.code, self.detail, self.count) = (tape.integer(0), tape.integer(1), tape.flatCount)
             if tape.isString(2) { tape.withBytes(2) { self.id = Self.number($0) } }

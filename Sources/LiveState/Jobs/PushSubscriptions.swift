@@ -1,5 +1,5 @@
 // The browsers that are notified when the rider of a job is near. They are stored at the live instance until then, so a
-// restart of that instance loses them; nothing of them is ever on disk.
+// restart of that instance loses them; they are never written to a disk.
 
 package import Access
 internal import Crypto
@@ -24,8 +24,8 @@ package struct PushSubscriptions: Sendable {
         package init(endpoint: String, keys: Keys) { (self.endpoint, self.keys) = (endpoint, keys) }
     }
 
-    /// A browser that waits, and with which grant of a customer it was added. The grant is looked at again before anything is
-    /// sent, because access may have been lost meanwhile.
+    /// A browser that waits, and the customer's grant with which it was added. The grant is checked again before
+    /// anything is sent, because access may have been lost meanwhile.
     package struct Waiting: Codable, Hashable, Sendable {
         package var subscription: Subscription
         fileprivate var isByLink: Bool { self.link != nil }
@@ -54,7 +54,7 @@ package struct PushSubscriptions: Sendable {
 
     /// Maximum number of browsers per job.
     package static let most: Int64 = 10
-    /// Maximum number of them whose users have a tracking link, so that link viewers leave places for the job's customer.
+    /// Maximum number of them that belong to link viewers, so that these leave room for the job's customer.
     package static let mostByLink: Int64 = 5
     /// How long they are stored.
     package static let lifetime = Duration.seconds(172_800)
@@ -70,7 +70,7 @@ package struct PushSubscriptions: Sendable {
     /// The result of adding a browser.
     package enum Addition: Sendable, Hashable {
         case added
-        /// The job has as many browsers as it may.
+        /// The job has the maximum number of browsers.
         case full
         /// The job has changed since its record was read, or was erased.
         case overtaken
@@ -96,9 +96,7 @@ package struct PushSubscriptions: Sendable {
     private func keep(
         _ text: [UInt8], endpoint: String, isByLink: Bool, of job: JobID, _ fence: Int64
     ) -> EventLoopFuture<Addition> {
-        let id = SHA256.hash(data: Array(endpoint.utf8)).prefix(16).map { byte in
-            String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
-        }.joined()
+        let id = SHA256.hash(data: Array(endpoint.utf8)).prefix(16).hexadecimal
         return self.live.evaluate(
             Scripts.keepPush, keys: [self.keyspace.push(of: job), self.keyspace.travel(of: job)],
             arguments: [

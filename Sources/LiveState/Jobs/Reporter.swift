@@ -1,9 +1,9 @@
-// The device that reports for a trip. One reports at a time: of two phones of one rider, the marker would jump between their
-// places. Redis decides which (decisions/one-device.md).
+// The device that reports for a trip. Only one reports at a time: with two phones of one rider, the marker would jump
+// between their locations. Redis decides which (decisions/one-device.md).
 
 package import EnrouteWire
 
-/// What tells one device of a rider from the others. The text is 1 to 64 of `[A-Za-z0-9_~-]`.
+/// Distinguishes one device of a rider from the others. The text is 1 to 64 of `[A-Za-z0-9_~-]`.
 package struct Reporter: Hashable, Sendable {
     package let text: String
 
@@ -17,10 +17,10 @@ package struct Reporter: Hashable, Sendable {
         Reporter(nameless: "~" + String(UInt64.random(in: .min ... .max), radix: 36))
     }
 
-    /// REST requests that give no name. All of a rider are one device.
+    /// REST requests that give no name. All such requests of a rider count as one device.
     package static let requests = Reporter(nameless: "~rest")
 
-    /// Whether it lasts only as long as its connection. When it falls silent, another nameless one may go on for it.
+    /// Whether it lasts only as long as its connection. When it falls silent, another nameless device may replace it.
     package var isNameless: Bool { self.text.utf8.first == UInt8(ascii: "~") }
 
     /// - Parameter text: from Redis; `nil` is malformed.

@@ -1,5 +1,5 @@
-// What a rider's trip depends on in a job's record. It is read every minute for every trip, nearly always to find nothing new, so
-// it is three fields and no future.
+// The fields of a job's record on which a trip depends. They are read every minute for every trip, nearly always
+// without finding anything new, so only three fields are read, without a future.
 
 package import EnrouteWire
 internal import Redis

@@ -1,5 +1,5 @@
-// Validation results of a rider's fixes, counted for support cases, and annotations about its reachability and arrival. The
-// data contains counts and names, never a place, and is lost with the live instance.
+// Validation results of a rider's fixes, counted for support cases, and annotations about its reachability and arrival.
+// The data contains counts and names, never a location, and is lost with the live instance.
 
 package import EnrouteWire
 package import NIOCore
@@ -28,8 +28,10 @@ package struct ValidationSummaryStore: Sendable {
         case sharing
     }
 
+    /// Adds to the counts of a job, stores annotations, and publishes a message.
+    ///
     /// - Parameters:
-    ///   - counts: how many more fixes got which verdict; at most 16 verdicts.
+    ///   - counts: the number of new fixes by verdict; at most 16 verdicts.
     ///   - message: sent to the job's followers.
     package func note(
         _ job: JobID, counts: [(verdict: String, count: Int)] = [], annotations: [Annotation] = [],
@@ -60,7 +62,7 @@ package struct ValidationSummaryStore: Sendable {
             if !stored.isValid { self.live.refuse(key, by: "HGETALL") }
             return stored.summary
         }.flatMapErrorThrowing { error in
-            // It has been logged. A job is shown without its verdicts.
+            // The error has been logged. The job is shown without its verdicts.
             guard (error as? RedisError)?.isMalformedData == true else { throw error }
             return ValidationSummary()
         }

@@ -58,7 +58,7 @@ package struct AuditEntry: Sendable, Hashable {
 
     /// A customer's note to the rider was set or removed. The entry does not contain its text.
     ///
-    /// - Parameter isByLink: whether the person came with a tracking link; `actor` is the job's customer then.
+    /// - Parameter isByLink: whether the person used a tracking link; `actor` is the job's customer then.
     package static func noted(_ job: JobID, by actor: PersonID, isByLink: Bool, isRemoved: Bool) -> AuditEntry {
         AuditEntry(
             .audit, type: "noted",
@@ -68,15 +68,16 @@ package struct AuditEntry: Sendable, Hashable {
             ])
     }
 
-    /// Operations staff or a service wrote or removed the note of a job. The text is not part of the entry, so that it is erased
-    /// with the job.
+    /// Operations staff or a service wrote or removed the note of a job. The text is not part of the entry, so that it
+    /// is erased with the job.
     package static func notedByOperations(_ job: JobID, isRemoved: Bool, by actor: PersonID) -> AuditEntry {
         AuditEntry(
             .audit, type: "operations_noted",
             ["job": job.text, "change": isRemoved ? "removed" : "written", "actor": actor.text])
     }
 
-    /// The gateway concluded an proximity state from a rider's position. Followers are notified, but the status does not change.
+    /// The gateway concluded a proximity state from a rider's position. Followers are notified, but the status does not
+    /// change.
     package static func suggested(_ state: ProximityState, _ job: JobID, by rider: PersonID) -> AuditEntry {
         AuditEntry(.audit, type: "suggested", ["job": job.text, "rider": rider.text, "state": state.rawValue])
     }

@@ -24,7 +24,14 @@ package struct AuditStreams: Sendable {
             "XADD", .text(self.settings.keyspace.stream(entry.stream)), "MAXLEN", "~", .integer(most), "*",
         ]
         command.words += fields
-        return self.ledger.send(command).map { _ in }
+        return self.send(command, to: self.settings.keyspace.stream(entry.stream)).map { _ in }
+    }
+
+    /// Fails with `NotAStream` if the key holds something else.
+    private func send(_ command: RedisCommand, to key: String) -> EventLoopFuture<RESPValue> {
+        self.ledger.send(command).flatMapErrorThrowing { error in
+            throw (error as? RedisError)?.isMalformedData == true ? NotAStream(key: key) : error
+        }
     }
 
     /// An entry as Redis stores it.
@@ -50,17 +57,29 @@ package struct AuditStreams: Sendable {
             case .since(let time): String(time)
             case .after(let id): "(" + id
             }
-        return self.ledger.send([
-            "XRANGE", .text(self.settings.keyspace.stream(stream)), .text(first), "+", "COUNT", .integer(Self.page),
-        ]).map { self.entries($0, of: self.settings.keyspace.stream(stream), command: "XRANGE") }
+        return self.entries(
+            ["XRANGE", .text(self.settings.keyspace.stream(stream)), .text(first), "+", "COUNT", .integer(Self.page)],
+            of: self.settings.keyspace.stream(stream))
     }
 
     /// Skips and reports malformed entries, so that one of them does not block the rest.
-    func entries(_ answer: RESPValue, of key: String, command: String) -> [StoredEntry] {
-        let entries = answer.array ?? []
-        let valid = entries.compactMap { StoredEntry($0) }
-        if valid.count < entries.count { self.ledger.refuse(key, by: command) }
-        return valid
+    func entries(_ command: RedisCommand, of key: String) -> EventLoopFuture<[StoredEntry]> {
+        self.send(command, to: key).map { answer in
+            let entries = answer.array ?? []
+            let valid = entries.compactMap { StoredEntry($0) }
+            if valid.count < entries.count { self.ledger.refuse(key, by: command.verb) }
+            return valid
+        }
+    }
+
+    /// The key of an audit stream holds another type, so nothing can be read from it or written to it.
+    package struct NotAStream: Error, Sendable, CustomStringConvertible {
+        package let key: String
+
+        package var description: String {
+            "The key \(self.key) of the ledger is not a stream, so the audit trail can neither be written nor read. "
+                + "Rename the key; gateways then create the stream again."
+        }
     }
 }
 

@@ -1,6 +1,6 @@
-// Health reports of gateways, so that operations staff see all gateways by asking any one of them. Every few seconds each
-// gateway writes a few facts and its number of followers per job, under keys that expire. No decision depends on them. A
-// gateway that dies stops reporting and is shown as silent for a while.
+// Health reports of gateways, so that operations staff can see all gateways through any one of them. Every few seconds
+// each gateway writes a few facts and its number of followers per job, under keys that expire. No decision depends on
+// them. A gateway that dies stops reporting and is shown as silent for a while.
 
 package import EnrouteWire
 package import NIOCore
@@ -29,6 +29,8 @@ package struct GatewayRegistry: Sendable {
         self.keyspace = settings.keyspace
     }
 
+    /// Stores a gateway's report.
+    ///
     /// - Parameters:
     ///   - id: unique among gateways, without a brace.
     ///   - facts: JSON, at most a few hundred bytes.

@@ -1,7 +1,7 @@
-// The jobs of a rider or a customer, as lists. A list is in the slot of its person, a job's record in the slot of the job, so no
-// script can change both. A gateway writes the list first and the record afterwards, so no job is ever missing from the list of
-// its rider or customer. What is on a list too much, whoever reads it leaves out and removes, because the record decides
-// (decisions/job-lists.md).
+// The jobs of a rider or a customer, as lists. A list is in the slot of its person, a job's record in the slot of the
+// job, so no script can change both. A gateway writes the list first and the record afterwards, so no job is ever
+// missing from the list of its rider or customer. A list may contain surplus entries. A reader leaves them out and
+// removes them, because the record decides (decisions/job-lists.md).
 
 package import EnrouteWire
 package import NIOCore
@@ -24,7 +24,7 @@ package enum JobList: Sendable, Hashable {
     }
 }
 
-/// A place in a list, after which the next page starts.
+/// A position in a list, after which the next page starts.
 package struct JobListPlace: Sendable, Hashable {
     /// ms since the epoch
     package var score: Int64
@@ -33,7 +33,7 @@ package struct JobListPlace: Sendable, Hashable {
     package init(score: Int64, job: JobID) { (self.score, self.job) = (score, job) }
 }
 
-/// Where a job is on the list of a person.
+/// The position of a job on the list of a person.
 package struct JobListEntry: Sendable, Hashable {
     var list: JobList
     var place: JobListPlace
@@ -44,7 +44,7 @@ package struct JobListPage: Sendable {
     package var jobs: [(job: JobID, record: JobRecord)]
     /// Where the next page starts; `nil` on the last one.
     package var next: JobListPlace?
-    /// The place of the last job.
+    /// The position of the last job.
     fileprivate var end: JobListPlace?
 }
 
@@ -68,7 +68,7 @@ extension JobLedger {
     ///
     /// - Parameters:
     ///   - now: ms since the epoch.
-    ///   - record: of the job, if it exists. In the lists of the people whom it names already, the job stays at its place.
+    ///   - record: of the job, if it exists. On the lists of people that it already names, the job keeps its position.
     package func list(
         _ job: JobID, rider: PersonID?, customer: PersonID, now: Int64, record: JobRecord? = nil
     ) -> EventLoopFuture<Void> {
@@ -89,8 +89,8 @@ extension JobLedger {
         return EventLoopFuture.andAllSucceed(added, on: self.eventLoop)
     }
 
-    /// Reads where a job is on the lists of people whom its record is about to name no longer. A list that cannot be read is
-    /// left out: its next reader removes the entry.
+    /// Reads the positions of a job on the lists of people that its record will no longer name. A list that cannot be
+    /// read is left out: its next reader removes the entry.
     package func entries(of job: JobID, rider: PersonID?, customer: PersonID?) -> EventLoopFuture<[JobListEntry]> {
         let lists = [rider.map { JobList.rider($0) }, customer.map { JobList.customer($0) }].compactMap { $0 }
         let entries = lists.map { list in
@@ -102,8 +102,8 @@ extension JobLedger {
         return EventLoopFuture.whenAllSucceed(entries, on: self.eventLoop).map { $0.compactMap { $0 } }
     }
 
-    /// Removes entries that the job's record now contradicts, unless the job was listed again meanwhile. Nothing waits for it:
-    /// an entry that stays is not shown, and the next reader of the list removes it.
+    /// Removes entries that the job's record now contradicts, unless the job was listed again meanwhile. The caller
+    /// does not wait: an entry that stays is not shown, and the next reader of the list removes it.
     package func drop(_ entries: [JobListEntry]) {
         for entry in entries { self.drop(entry.place, from: self.key(of: entry.list)) }
     }
@@ -131,12 +131,12 @@ extension JobLedger {
         }
     }
 
-    /// Reads a page of a list, newest first. Reads at most `maxReadPerPage` entries, so with a filter a page can be short and
-    /// not be the last.
+    /// Reads a page of a list, newest first. Reads at most `maxReadPerPage` entries, so with a filter a page can be
+    /// short although it is not the last.
     ///
     /// - Parameters:
     ///   - now: ms since the epoch.
-    ///   - isWanted: of the jobs that belong to the list.
+    ///   - isWanted: a filter for the jobs that belong to the list.
     package func page(
         of list: JobList, after place: JobListPlace?, limit: Int, now: Int64,
         _ isWanted: @escaping @Sendable (JobID, JobRecord) -> Bool
@@ -180,8 +180,8 @@ extension JobLedger {
         }
     }
 
-    /// Entries after a place, newest first; entries of the same time in the reverse order of their names. Redis can only start at
-    /// a time, so entries of the place's own time are read again and skipped.
+    /// Entries after a position, newest first; entries of the same time in the reverse order of their names. Redis can
+    /// only start at a time, so entries of the position's own time are read again and skipped.
     private func entries(
         of list: JobList, after place: JobListPlace?, offset: Int, count: Int
     ) -> EventLoopFuture<[JobListPlace]> {
@@ -227,8 +227,8 @@ extension JobLedger {
     /// How long a gateway may take from listing a job to writing its record, ms: the timeouts of Redis are far shorter.
     package static let longestListing: Int64 = 60_000
 
-    /// Removes entries of jobs that are gone, or that belong to someone else now, except for those that are so new that a gateway
-    /// may be about to write their records.
+    /// Removes entries of jobs that are gone, or that belong to someone else now, except for those that are so new that
+    /// a gateway may be about to write their records.
     private func drop(_ entries: [JobListPlace], from list: JobList, now: Int64) {
         let key = self.key(of: list)
         for entry in entries where entry.score < now - Self.longestListing { self.drop(entry, from: key) }

@@ -1,10 +1,10 @@
-// Lists read many keys, and repeated work visits many. One of them that holds malformed data must not hide or stop the others.
+// Lists and periodic work read many keys. A key with malformed data must not hide or stop the others.
 
 internal import NIOCore
 internal import Redis
 
 extension EventLoopFuture where Value: Sendable {
-    /// Replaces malformed data, which has been reported, by what the list gets instead.
+    /// Replaces malformed data, which has been reported, by the value that the list gets instead.
     func skippingMalformedData(as value: Value) -> EventLoopFuture<Value> {
         self.flatMapErrorThrowing { error in
             guard let refused = error as? RedisError, refused.isMalformedData || refused.isUnexpectedAnswer else {
@@ -20,6 +20,6 @@ func skippingMalformedData(_ body: () async throws -> Void) async throws {
     do {
         try await body()
     } catch let error as RedisError where error.isMalformedData || error.isUnexpectedAnswer {
-        // The others are next.
+        // Continue with the other keys.
     }
 }

@@ -1,7 +1,7 @@
 // The open jobs of a zone, for display to operations staff. The gateway that changed a job updates the list after the change
 // and without waiting; no decision depends on the list. A missing job reappears with its next change. A job that does not
-// belong on the list (it has ended, moved to another zone, or its record is gone) is removed by whoever reads the list,
-// because each job is shown as its record says.
+// belong on the list (it has ended, moved to another zone, or its record is gone) is removed when somebody reads the
+// list, because each job is shown as its record says.
 
 package import EnrouteWire
 package import NIOCore
@@ -114,7 +114,8 @@ package struct ZoneJobs: Sendable {
     /// Reads jobs of a zone's list. Returns those that are open and in the zone. Sends one HMGET for each job at the same time,
     /// so callers should pass a few hundred jobs per call.
     ///
-    /// - Parameter isListed: whether the jobs are from the list. Then the others are removed from it.
+    /// - Parameter isListed: whether the jobs are from the list. Then jobs that are not open or not in the zone are
+    ///   removed from it.
     package func openJobs(
         _ jobs: ArraySlice<JobID>, in zone: ZoneID, isListed: Bool = true
     ) -> EventLoopFuture<[OpenJob]> {

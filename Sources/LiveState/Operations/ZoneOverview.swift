@@ -61,8 +61,7 @@ extension AuditStreams {
     }
 
     private func newest(of key: String, _ limit: Int) -> EventLoopFuture<[StoredEntry]> {
-        self.ledger.send([
-            "XREVRANGE", .text(key), "+", "-", "COUNT", .integer(max(1, min(limit, Self.page))),
-        ]).map { self.entries($0, of: key, command: "XREVRANGE") }
+        self.entries(
+            ["XREVRANGE", .text(key), "+", "-", "COUNT", .integer(max(1, min(limit, Self.page)))], of: key)
     }
 }

@@ -1,5 +1,5 @@
-// The score of a place in a geo key of Redis: a geohash of 52 bits. Reading all scores of a zone takes one command that is in
-// the access list, and no radius around a place that would have to cover the world.
+// The score of a place in a geo key of Redis: a geohash of 52 bits. All scores of a zone can be read with one command
+// that is in the access list; a radius search would need a radius that covers the world.
 
 internal import EnrouteWire
 
@@ -17,7 +17,7 @@ struct GeoCell: Sendable, Hashable {
         (self.north, self.east) = (Self.evenBits(of: score), Self.evenBits(of: score >> 1))
     }
 
-    /// The middle of the cell; `nil` if that is no place.
+    /// The middle of the cell; `nil` if that is not a valid coordinate.
     var center: Coordinate? {
         func degrees(_ number: UInt32, _ most: Double) -> Double {
             (Double(number) + 0.5) / Double(UInt64(1) << Self.bits) * 2 * most - most

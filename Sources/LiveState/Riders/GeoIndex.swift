@@ -1,5 +1,6 @@
-// Places of a zone's riders at the live instance, to find the nearest. They decide nothing: `Riders.assign` does. A place is
-// valid as long as a heartbeat. Each call of place_rider removes expired places, and without calls the keys expire.
+// Places of a zone's riders at the live instance, to find the nearest. They do not decide who gets a task;
+// `Riders.assign` does. A place is valid as long as a heartbeat. Each call of place_riders removes expired places, and
+// without calls the keys expire.
 
 package import EnrouteWire
 package import NIOCore
@@ -63,14 +64,17 @@ package struct GeoIndex: Sendable {
 
     /// Maximum number of riders in the answer of `all`.
     package static let maxListed = 5_000
+    /// Maximum number of riders of a zone that `all` reads.
+    private static let maxRead = 20_000
 
-    /// The places of a zone's riders that have not expired, at most `maxListed`.
+    /// The places of a zone's riders that have not expired: of more than `maxListed`, those whose ids come first, so that the
+    /// same riders stay on the map. Of more than `maxRead`, some are not found.
     ///
     /// - Parameter now: ms since the epoch.
     package func all(in zone: ZoneID, now: Int64) -> EventLoopFuture<[PersonID: SeenPlace]> {
         let (places, seen) = (self.keyspace.places(in: zone), self.keyspace.placesSeen(in: zone))
         let oldest = String(now - self.lifetime.milliseconds)
-        let limit: [RedisCommand.Word] = ["WITHSCORES", "LIMIT", 0, .integer(Self.maxListed)]
+        let limit: [RedisCommand.Word] = ["WITHSCORES", "LIMIT", 0, .integer(Self.maxRead)]
         let times = self.live.send(
             RedisCommand([.text("ZRANGEBYSCORE"), .text(seen), .text(oldest), .text("+inf")] + limit))
         let cells = self.live.send(
@@ -78,9 +82,12 @@ package struct GeoIndex: Sendable {
         return times.and(cells).map { times, cells in
             let at = self.scores(times, of: seen) { Int64($0).flatMap { $0.isTimestamp ? $0 : nil } }
             let found = self.scores(cells, of: places) { UInt64($0).flatMap { GeoCell($0)?.center } }
-            return found.reduce(into: [:]) { all, entry in
+            let all = found.reduce(into: [PersonID: SeenPlace]()) { all, entry in
                 if let at = at[entry.key] { all[entry.key] = SeenPlace(place: entry.value, at: at) }
             }
+            guard all.count > Self.maxListed else { return all }
+            let first = all.sorted { $0.key.text < $1.key.text }.prefix(Self.maxListed)
+            return Dictionary(uniqueKeysWithValues: first.map { ($0.key, $0.value) })
         }
     }
 
@@ -117,7 +124,7 @@ package struct GeoIndex: Sendable {
     /// `maxLatitude`.
     ///
     /// - Parameters:
-    ///   - radius: metres.
+    ///   - radius: meters.
     ///   - limit: at most `maxResults`.
     package func near(
         _ place: Coordinate, in zone: ZoneID, within radius: Double, limit: Int

@@ -1,6 +1,6 @@
-// Whether riders are reachable. A heartbeat is valid for `heartbeatTimeout`. After that a rider leaves the pool but stays online, as
-// it declared. After `autoOfflineDelay` a rider without a task is set offline. The script checks again before it decides, so any
-// number of gateways may sweep at the same time.
+// Whether riders are reachable. A heartbeat is valid for `heartbeatTimeout`. After that a rider leaves the pool but
+// stays online, as it declared. After `autoOfflineDelay` a rider without a task is set offline. The script checks again
+// before it decides, so any number of gateways may sweep at the same time.
 
 package import EnrouteWire
 package import NIOCore
@@ -13,7 +13,7 @@ extension Riders {
         case noSuchRider
         /// The rider is offline; nothing was changed.
         case offline
-        /// Another device is the rider's, so this heartbeat was not recorded.
+        /// The rider uses this other device, so the heartbeat was not recorded.
         case otherDevice(DeviceID)
     }
 
@@ -21,7 +21,7 @@ extension Riders {
     ///
     /// - Parameters:
     ///   - device: `nil` when unknown, which counts as the rider's device.
-    ///   - takesOver: the device has just signed in and becomes the rider's.
+    ///   - takesOver: the device has just signed in and becomes the rider's device.
     package func heartbeat(
         of rider: PersonID, in zone: ZoneID, device: DeviceID? = nil, takesOver: Bool = false
     ) -> EventLoopFuture<Heartbeat> {

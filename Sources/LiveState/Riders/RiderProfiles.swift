@@ -1,6 +1,7 @@
-// Registration of riders by the service: zone, approval, capacity and card. The zone of a rider is stored beside the zones, in
-// a slot of its own. To move, a rider is removed from one zone and then described in the other; a caller that is interrupted in
-// between repeats the call. Its capacity and its card are kept beside the rider's zone until the move is complete.
+// Registration of riders by the service: zone, approval, capacity and card. The zone of a rider is stored separately
+// from the zones, in its own slot. To move, a rider is removed from one zone and then described in the other; a caller
+// that is interrupted in between repeats the call. Its capacity and its card are kept beside the rider's zone until the
+// move is complete.
 
 package import EnrouteWire
 package import NIOCore
@@ -34,9 +35,9 @@ extension Riders {
     /// Number of tasks that a rider may have at the same time.
     package static let capacities = 1...100
 
-    /// Adds a rider to a zone, removing it from its former one, and sets its approval, capacity and card. Safe to repeat. If two
-    /// callers add a rider to different zones at the same time, it belongs to the one that `zone(of:)` names, and is removed
-    /// from the other, unless it has got a task there in the meantime.
+    /// Adds a rider to a zone, removing it from its former one, and sets its approval, capacity and card. Safe to
+    /// repeat. If two callers add a rider to different zones at the same time, it belongs to the one that `zone(of:)`
+    /// names, and is removed from the other, unless it has got a task there in the meantime.
     ///
     /// - Parameters:
     ///   - isApproved: without approval the rider leaves the pool; with a task it drains.
@@ -55,7 +56,7 @@ extension Riders {
         var capacity: Int?
         var card: RiderCard?
 
-        /// Fills in what the caller keeps and the former record had.
+        /// Fills in the values that the caller keeps, from the former record.
         mutating func keep(_ former: MovingProfile) {
             self.capacity = self.capacity ?? former.capacity
             self.card = self.card ?? former.card
@@ -88,7 +89,7 @@ extension Riders {
     private struct Residence: Sendable {
         var zone: ZoneID?
         var isMoving: Bool
-        /// What a rider keeps whose move was interrupted; the record that had it may be gone.
+        /// The values kept from an interrupted move; the record that had them may be gone.
         var left: MovingProfile?
     }
 
@@ -117,7 +118,7 @@ extension Riders {
             var profile = profile
             profile.keep(left)
             let moved = profile
-            // Whoever repeats the call after an interruption finds it here.
+            // A caller that repeats the call after an interruption finds the values here.
             return self.writes.send([
                 "SET", .text(self.keyspace.moving(rider)), .bytes(left.stored), "PX", .integer(Self.longestMoveMs),
             ]).flatMap { _ in self.leave(former, for: zone, rider, moved, requester) }
@@ -164,8 +165,8 @@ extension Riders {
         }
     }
 
-    /// Another call may have put the rider into another zone meanwhile. The last one that wrote the zone decides, and each
-    /// removes the record that is left: its own one, or that of the zone before.
+    /// Another call may have put the rider into another zone meanwhile. The call that wrote the zone last decides, and
+    /// each call removes the record that is left over: its own, or that of the former zone.
     private func leaveOthers(
         _ rider: PersonID, _ zone: ZoneID, former: ZoneID?, _ requester: Requester
     ) -> EventLoopFuture<Void> {
@@ -211,7 +212,7 @@ extension Riders {
     package func remove(
         _ rider: PersonID, from zone: ZoneID, because reason: String, by requester: Requester
     ) -> EventLoopFuture<Durable<Removal>> {
-        // What an interrupted move left goes with the rider.
+        // The values kept from an interrupted move are removed too.
         self.writes.send(["DEL", .text(self.keyspace.moving(rider))])
             .flatMap { _ in self.removeRecord(of: rider, from: zone, because: reason, by: requester) }
     }

@@ -38,6 +38,8 @@ package struct RiderRecord: Sendable, Hashable {
 }
 
 extension Riders {
+    /// Reads a rider's record and its tasks.
+    ///
     /// - Returns: `nil` when there is no such rider in the zone.
     /// - Throws: (in the future) `RedisError`; also when the record is malformed.
     package func read(_ rider: PersonID, in zone: ZoneID) -> EventLoopFuture<RiderRecord?> {

@@ -16,7 +16,7 @@ extension Riders {
         case unreachable
         /// The rider has as many tasks as its capacity allows.
         case full([JobID])
-        /// Another rider of this zone has the task, and not the one that hands it over.
+        /// A rider of this zone other than the one that hands the task over has it.
         case taken(by: PersonID)
         case otherRequest
     }

@@ -20,6 +20,8 @@ package struct StopSequenceStore: Sendable {
         self.keyspace = settings.keyspace
     }
 
+    /// Stores the stops that a rider makes before a job.
+    ///
     /// - Parameters:
     ///   - stops: jobs whose stops come first, in order; an empty list clears them.
     ///   - job: a job for which the rider shares its position.

@@ -1,6 +1,6 @@
-// The pool of a zone, for programs that give out tasks: available riders, changes, and the nearest ones. A follower subscribes
-// to the zone's changes and reads the pool. When a change's `previous` is not the last version it saw, it reads again from that
-// version. The pool does not decide who gets a task; `Riders.assign` does.
+// The pool of a zone, for programs that assign tasks: available riders, changes, and the nearest ones. A follower
+// subscribes to the zone's changes and reads the pool. When a change's `previous` is not the last version it saw, it
+// reads again from that version. The pool does not decide who gets a task; `Riders.assign` does.
 
 package import EnrouteWire
 package import NIOCore
@@ -41,6 +41,8 @@ package struct ZonePool: Sendable {
     /// Maximum number of riders in one reading.
     package static let maxMembers = 10_000
 
+    /// Reads the pool of a zone, or the changes since a version.
+    ///
     /// - Parameters:
     ///   - version: the newest change that the caller has seen; `nil` for the pool itself.
     ///   - limit: maximum number of riders, 1 to `maxMembers`.
@@ -74,7 +76,7 @@ package struct ZonePool: Sendable {
     /// riders, so in a crowd of busy riders it may find fewer than there are.
     ///
     /// - Parameters:
-    ///   - radius: metres.
+    ///   - radius: meters.
     ///   - limit: one of `candidates`.
     package func nearest(
         to place: Coordinate, in zone: ZoneID, within radius: Double, limit: Int

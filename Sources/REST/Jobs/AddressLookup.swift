@@ -18,7 +18,7 @@ extension Routes {
         return .nothing
     }
 
-    /// Looks up again, in the background, what the provider has not answered for a job that was written.
+    /// Looks up the addresses of a written job again, in the background, if the provider has not answered.
     ///
     /// - Parameters:
     ///   - destination: the address of the destination and its result.

@@ -24,8 +24,8 @@ extension Routes {
         return self.answer(try await self.view(job, grant), of: job, to: grant, ifNoneMatchOf: request)
     }
 
-    /// Returns the state of a job, and records that the caller was shown the rider's position if the answer contains it. 304 and
-    /// answers to HEAD contain nothing.
+    /// Returns the state of a job, and records that the caller was shown the rider's position if the answer contains
+    /// it. 304 and answers to HEAD contain nothing.
     ///
     /// - Parameter request: the request whose `If-None-Match` applies, or `nil` to always send the state.
     func answer(
@@ -65,7 +65,7 @@ extension Routes {
     @Sendable private func erase(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .eraseJob)
         let job = try self.job(context, grant)
-        try await self.require(JobCondition(request), of: job)
+        try await self.require(JobCondition(request), of: job, by: grant)
         let (streams, gateway) = (self.services.streams, self.settings.name)
         let erased = try await self.result(
             of: self.jobs.erase(job, by: grant.person) { keys in

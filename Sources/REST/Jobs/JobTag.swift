@@ -34,7 +34,7 @@ enum Precondition: Hashable, Sendable {
     case head(ExpectedHead)
     /// The tag cannot match any state of a job.
     case never
-    /// Not one entity tag.
+    /// The header is not a single entity tag.
     case malformed
 
     /// - Parameter header: a job's `ETag`, whose digest is ignored, or the ID of its newest status event. The quotes are

@@ -40,7 +40,7 @@ extension Routes {
         var metadata: [String: String]?
         /// For the rider, services and operations staff. An empty object removes it.
         var recipient: RecipientDescription?
-        /// Belongs in `display`; its name here would be overlooked in silence.
+        /// Belongs in `display`. It is refused here, because it would be ignored silently.
         var vehicle: String?
     }
 
@@ -89,8 +89,8 @@ extension Routes {
             }
         }
 
-        /// Whether the request is checked together with the record: a rider with the one that is stored, and a place or the
-        /// zone with the others.
+        /// Whether the request is checked together with the record: its rider with the stored one, and a place or the
+        /// zone with those that are stored.
         var isCheckedWithRecord: Bool {
             guard self.rider == nil else { return true }
             let given = [self.vendor != nil, self.destination != nil, self.zone != nil]
@@ -178,7 +178,7 @@ extension Routes {
         if let fault = distance.fault(from: vendor, to: destination) { throw Self.unprocessable(fault) }
     }
 
-    /// Checks the pickup, the destination and the zone of a job as they will be, which may be stored already.
+    /// Checks the pickup, the destination and the zone that a job will have, some of which may be stored already.
     ///
     /// - Throws: 412 if the condition is not met, and 422 if two of them are too far apart.
     /// - Returns: the record with which they were checked; `nil` if the job does not exist.
@@ -249,7 +249,7 @@ extension Routes {
                 switch try await self.update(requested, known, of: isChecked ? known.revision : nil, grant) {
                 case .updated(let response): return response
                 case .overtaken: break
-                // Without the rest, the request would be carried out in part.
+                // Continue in any case; otherwise only a part of the request would be carried out.
                 case .onlyAssigned: condition = condition.onceMet
                 }
             } else if let created = try await self.createJob(requested, grant) {
@@ -309,7 +309,7 @@ extension Routes {
         var (revision, isAssigned, isReplicationUnconfirmed) = (revision, false, false)
         if requested.customer != nil || requested.rider != nil {
             guard let assigned = try await self.assign(requested, of: revision, grant) else { return .overtaken }
-            // Each assignment draws a new fence and counts the revision up by one.
+            // Each assignment has a new fence and increments the revision.
             isAssigned = assigned.value.fence != known.fence
             if isAssigned { revision = revision.map { $0 + 1 } }
             isReplicationUnconfirmed = assigned.isReplicationUnconfirmed

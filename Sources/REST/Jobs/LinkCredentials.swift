@@ -1,5 +1,5 @@
 // Requests with a tracking link in place of a token: `Authorization: Link <secret>`. Links show a job; where the settings allow
-// it, whoever has one may also act for the customer.
+// it, anybody who has one may also act for the customer.
 
 internal import Access
 internal import EnrouteWire

@@ -43,7 +43,7 @@ enum NavigationMode: Sendable {
         }
     }
 
-    /// The word in URLs of Google Maps.
+    /// The value in URLs of Google Maps.
     fileprivate var google: String {
         switch self {
         case .car: "driving"

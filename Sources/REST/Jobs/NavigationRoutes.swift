@@ -89,12 +89,12 @@ extension Routes {
 }
 
 extension Problem {
-    /// The address may be right: nobody answered when it was looked up.
+    /// The address may be right, but the provider did not answer when it was looked up.
     fileprivate static var addressNotLookedUp: Problem {
         var problem = Problem(
             .unavailable, status: 503,
             detail: "Could not get directions: the address has not been looked up yet, because the map service does "
-                + "not answer. It is tried again.")
+                + "not answer. The lookup is repeated; try again later.")
         problem.retryIn = 60_000
         return problem
     }

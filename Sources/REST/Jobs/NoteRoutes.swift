@@ -1,4 +1,4 @@
-// Stores what the customer tells the rider. The rider, operations staff and services read it in the job's state.
+// Stores the customer's note to the rider. The rider, operations staff and services read it in the job's state.
 
 internal import Access
 internal import EnrouteWire
@@ -36,6 +36,7 @@ extension Routes {
             throw Self.unprocessable(
                 "note must be 1 to \(CustomerNote.longest) printable characters or line breaks, or empty to remove it.")
         }
+        try await self.require(JobCondition(request), of: job, by: grant)
         let customer = grant.role == .customer ? grant.person : nil
         let result = try await self.result(of: self.jobs.ledger.note(note, on: job, of: customer))
         switch result.value {
@@ -43,7 +44,7 @@ extension Routes {
         case .ended(let status):
             throw Problem(
                 Refused(
-                    code: .illegalTransition, message: "The job is \(status.rawValue) and takes no more notes.",
+                    code: .illegalTransition, message: "The job is \(status.rawValue) and accepts no more notes.",
                     status: status))
         case .unchanged: break
         case .changed:

@@ -1,5 +1,5 @@
-// The reads of positions over REST that the audit trail has recorded in this minute. A client that polls a job reads the same
-// position again and again: each read would cost a command at the ledger and push older entries out of the stream.
+// The reads of positions over REST that the audit trail has recorded in this minute. A client that polls a job reads
+// the same position repeatedly: each read would cost a command at the ledger and push older entries out of the stream.
 
 internal import Access
 internal import EnrouteWire
@@ -26,7 +26,7 @@ final class RecordedReads: Sendable {
 
     /// A person's reads of a job within this period, of the gateway's clock, are one entry.
     static let periodMilliseconds: Int64 = 60_000
-    /// Maximum number of reads that are remembered. Each further read in the period gets an entry of its own, so that none is
+    /// Maximum number of reads that are remembered. Each further read in the period gets its own entry, so that none is
     /// missing.
     static let maxReads = 20_000
 

@@ -1,5 +1,5 @@
-// Explanations of jobs and riders, for operations staff in an incident. An explanation names the people who follow a job, so each
-// one is recorded in the audit trail. It never contains a position.
+// Explanations of jobs and riders, for operations staff in an incident. An explanation names the people who follow a
+// job, so each one is recorded in the audit trail. It never contains a position.
 
 internal import Access
 internal import EnrouteWire

@@ -1,4 +1,4 @@
-// An operator's brand: name, logo, colours and where customers get help. Without settings the pages are Enroute's own.
+// An operator's brand: name, logo, colors and where customers get help. Without settings the pages are Enroute's own.
 
 internal import WebAssets
 

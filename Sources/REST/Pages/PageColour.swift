@@ -1,5 +1,7 @@
-// Colours of an operator's brand. A page may only use one whose contrast is sufficient on every background of the page (WCAG
-// 2.1, 1.4.3), so the contrast is calculated when the gateway starts.
+// Colors of an operator's brand. A page may only use one whose contrast is sufficient on every background of the page
+// (WCAG 2.1, 1.4.3), so the contrast is calculated when the gateway starts.
+
+internal import EnrouteWire
 
 #if canImport(Glibc)
     private import Glibc
@@ -7,7 +9,7 @@
     private import Darwin
 #endif
 
-/// A colour in sRGB.
+/// A color in sRGB.
 package struct PageColour: Sendable, Hashable {
     /// 0 to 255.
     package let red, green, blue: UInt8
@@ -19,17 +21,14 @@ package struct PageColour: Sendable, Hashable {
         let digits = Array(text.utf8.first == UInt8(ascii: "#") ? text.utf8.dropFirst() : text.utf8[...])
         guard digits.count == 6 else { return nil }
         let values = stride(from: 0, to: 6, by: 2).compactMap { start -> UInt8? in
-            let pair = digits[start..<start + 2]
-            guard pair.allSatisfy({ Character(UnicodeScalar($0)).isHexDigit }) else { return nil }
-            return UInt8(String(decoding: pair, as: UTF8.self), radix: 16)
+            guard let high = digits[start].hexDigitValue, let low = digits[start + 1].hexDigitValue else { return nil }
+            return UInt8(high << 4 | low)
         }
         guard values.count == 3 else { return nil }
         self.init(red: values[0], green: values[1], blue: values[2])
     }
 
-    package var css: String {
-        "#" + [self.red, self.green, self.blue].map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-    }
+    package var css: String { "#" + [self.red, self.green, self.blue].hexadecimal }
 
     /// The relative luminance, 0 to 1 (WCAG 2.1).
     package var luminance: Double {
@@ -46,7 +45,9 @@ package struct PageColour: Sendable, Hashable {
         return (lighter + 0.05) / (darker + 0.05)
     }
 
-    /// - Parameter share: of this colour, 0 to 1.
+    /// Mixes this color with another one.
+    ///
+    /// - Parameter share: of this color, 0 to 1.
     package func mixed(_ share: Double, with other: PageColour) -> PageColour {
         func mix(_ value: KeyPath<PageColour, UInt8>) -> UInt8 {
             let mixed = Double(self[keyPath: value]) * share + Double(other[keyPath: value]) * (1 - share)
@@ -56,7 +57,7 @@ package struct PageColour: Sendable, Hashable {
     }
 }
 
-/// The operator's colour in one theme.
+/// The operator's color in one theme.
 package struct PageAccent: Sendable, Hashable {
     package enum Theme: String, Sendable, CaseIterable { case light, dark }
 
@@ -66,7 +67,7 @@ package struct PageAccent: Sendable, Hashable {
     package let colour: PageColour
     let theme: Theme
 
-    /// The backgrounds of text in this colour, as in page.css: cards and the page.
+    /// The backgrounds of text in this color, as in page.css: cards and the page.
     private static func grounds(_ theme: Theme) -> [PageColour] {
         switch theme {
         case .light: [PageColour(red: 255, green: 255, blue: 255), PageColour(red: 0xf3, green: 0xf5, blue: 0xf8)]
@@ -84,12 +85,12 @@ package struct PageAccent: Sendable, Hashable {
         self.colour.mixed(self.theme == .light ? 0.1 : 0.16, with: Self.grounds(self.theme)[0])
     }
 
-    /// The colour of text on the accent: the one with more contrast.
+    /// The color of text on the accent: the one with more contrast.
     var onAccent: PageColour {
         self.colour.contrast(with: Self.white) >= self.colour.contrast(with: Self.black) ? Self.white : Self.black
     }
 
-    /// The least contrast in which the colour appears.
+    /// The least contrast in which the color appears.
     package var contrast: Double {
         (Self.grounds(self.theme) + [self.soft, self.onAccent]).map { self.colour.contrast(with: $0) }.min() ?? 1
     }

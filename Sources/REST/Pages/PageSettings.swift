@@ -9,7 +9,7 @@ package struct PageSettings: Sendable {
     package var leafletFolder = "/usr/share/javascript/leaflet"
     /// A folder with files that replace the built-in ones; `nil` for none.
     package var pagesFolder: String?
-    /// Name, logo, colours and support link of the operator.
+    /// Name, logo, colors and support link of the operator.
     package var brand = PageBrand()
     /// The name of installed pages if the operator sets none.
     package static let defaultName = "Enroute"
@@ -32,7 +32,7 @@ package struct PageSettings: Sendable {
     /// The origins of the demo's stage, which shows every page in a frame. Empty for all other gateways: no setting fills it,
     /// because a site that frames the riders' or the operations page could make people press its buttons.
     package var stageOrigins = AllowedOrigins.own
-    /// Who may tell the rider something on the customer's page, and who may cancel there.
+    /// Who may write a note to the rider on the customer's page, and who may cancel there.
     package var customerNotes = CustomerAction.signedIn
     package var customerCancelling = CustomerAction.signedIn
 
@@ -47,7 +47,7 @@ package enum CustomerAction: String, Sendable, CaseIterable {
     case off
     /// The customer with a token.
     case signedIn = "signed-in"
-    /// Everybody who has a tracking link, too.
+    /// Also everybody who has a tracking link.
     case links
 
     /// Whether the page offers it.

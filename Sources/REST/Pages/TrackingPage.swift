@@ -79,7 +79,7 @@ extension Routes {
     }
 }
 
-/// What the page shows besides the snapshot.
+/// What the page shows in addition to the snapshot.
 private struct PageFacts: Encodable {
     struct Place: Encodable {
         var lat, lon: Double
@@ -89,7 +89,7 @@ private struct PageFacts: Encodable {
     var times: [String: Int64]
     /// Where the order comes from, until the job ends.
     var shop: Place?
-    /// The name of the rider who came, once the job has ended, also by a link.
+    /// The rider's name once the job has ended, even for a link viewer.
     var rider: String?
     /// What the customer may do.
     var can: Actions?

@@ -1,4 +1,5 @@
-// Riders by REST: availability and presence declared by the rider, data managed by the service, and actions of operations staff.
+// Riders by REST: availability and presence declared by the rider, data managed by the service, and actions of
+// operations staff.
 
 internal import Access
 internal import EnrouteWire

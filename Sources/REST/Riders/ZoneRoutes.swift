@@ -15,14 +15,14 @@ extension Routes {
         api.get("zones/{zone}/riders/available", use: self.readPool)
     }
 
-    /// The default radius in metres.
+    /// The default radius in meters.
     private static let defaultRadius = 3_000.0
     private static let radii = 1.0...100_000.0
 
     private struct PoolDocument: Encodable {
         struct Member: Encodable {
             var rider: String
-            /// The great-circle distance in metres, if the query contains `near`.
+            /// The great-circle distance in meters, if the query contains `near`.
             var distance: Double?
             /// Milliseconds since the Unix epoch, if the query does not contain `near`.
             var heartbeat: Int64?
@@ -44,7 +44,7 @@ extension Routes {
             throw Self.badRequest("limit must be \(limits.lowerBound) to \(limits.upperBound).")
         }
         guard let radius = query["radius"].map({ Double($0) }) ?? Self.defaultRadius, Self.radii.contains(radius) else {
-            throw Self.badRequest("radius must be 1 to 100000 metres.")
+            throw Self.badRequest("radius must be 1 to 100000 meters.")
         }
         guard let near = query["near"] else {
             let reading = try await self.result(of: self.pool.read(zone, limit: limit))

@@ -1,5 +1,5 @@
 // The positions of a rider that Redis accepted recently. After a failover, the new master may lack positions that the previous
-// one accepted, and the rider may only report again in some seconds.
+// one accepted, and the rider may not report again for some seconds.
 
 internal import EnrouteWire
 internal import Jobs
@@ -20,7 +20,7 @@ struct PublishedPositions: Sendable {
     /// Older positions are not sent to a new master, because followers would see them as stale anyway.
     static let maxAgeMilliseconds: Int64 = 30_000
 
-    /// - Parameter most: the maximum number of jobs.
+    /// - Parameter most: the maximum number of jobs. Beyond it, the job with the oldest position is forgotten.
     init(most: Int) { self.most = most }
 
     var count: Int { self.newest.count }
@@ -30,7 +30,10 @@ struct PublishedPositions: Sendable {
         if let known = self.newest[job] {
             guard fix.at >= known.fix.at else { return }
         } else if self.newest.count >= self.most {
-            return
+            // Not every job that has ended was stopped here. Its last position must not keep out those of later jobs.
+            let oldest = self.newest.min { $0.value.receivedAt < $1.value.receivedAt }
+            guard let oldest, oldest.value.receivedAt < receivedAt else { return }
+            self.newest[oldest.key] = nil
         }
         self.newest[job] = Published(fix: fix, receivedAt: receivedAt)
     }

@@ -30,6 +30,7 @@ package final class RESTReporters {
     private unowned let loop: LoopState
     private let most: Int
     private var entries: [PersonID: Entry] = [:]
+    private var oldest = LeastRecentlyUsed<PersonID>()
 
     /// How much later than the age at which a position becomes stale a report may arrive.
     private static let grace = TimeAmount.seconds(2)
@@ -78,10 +79,10 @@ package final class RESTReporters {
 
     /// Redis accepted a position.
     package func published(_ fix: Fix, of job: JobID, by rider: PersonID, on reporter: Reporter, receivedAt: Int64) {
-        var entry = self.entries[rider] ?? self.newEntry(on: reporter)
-        entry.reporter = reporter
-        entry.published.remember(fix, of: job, receivedAt: receivedAt)
-        self.entries[rider] = entry
+        // An entry without a timer would stay if the rest of the request fails.
+        self.reportReceived(for: [job], of: rider, on: reporter)
+        self.entries[rider]?.reporter = reporter
+        self.entries[rider]?.published.remember(fix, of: job, receivedAt: receivedAt)
     }
 
     /// Travel mode was switched off, by whichever device.
@@ -139,10 +140,8 @@ package final class RESTReporters {
     }
 
     private func newEntry(on reporter: Reporter) -> Entry {
-        if self.entries.count >= self.most,
-            let oldest = self.entries.min(by: { $0.value.lastReportAt < $1.value.lastReportAt })
-        {
-            self.entries.removeValue(forKey: oldest.key)?.silence?.cancel()
+        if self.entries.count >= self.most, let oldest = self.oldest.next(in: self.entries, by: \.lastReportAt) {
+            self.entries.removeValue(forKey: oldest)?.silence?.cancel()
         }
         return Entry(stopSequence: StopSequence(store: self.loop.stopSequences), reporter: reporter)
     }

@@ -14,7 +14,7 @@ export const TARGETS = {
 /** Statuses in which somebody should be on the way or at work, so a job without a rider cannot proceed. */
 const NEEDS_RIDER = ['ready_for_pickup', 'in_transit', 'assigned', 'on_the_way', 'work_in_progress'];
 
-/** What people call a job: its order number, if the list has it. */
+/** The job's name for people: its order number, if the list has it. */
 export const labelOf = (row) => row.display?.orderNumber ?? row.job;
 /** The order number and the job. */
 export const namesOf = (row) => [...new Set([labelOf(row), row.job])].join(' · ');
@@ -75,7 +75,7 @@ export function queue(rows, now, silent = NOBODY) {
       || (one.row.job < other.row.job ? -1 : 1)));
 }
 
-/** Nothing to do: a rider who may get one more task is not free while they have another. */
+/** Has nothing to do: a rider who may get one more task is not free while they have another. */
 export const isFree = (rider) => rider.available && rider.tasks.length === 0;
 
 /** The riders with a task who cannot be reached. @param riders of `GET zones/{zone}/riders` */

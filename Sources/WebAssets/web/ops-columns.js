@@ -1,4 +1,4 @@
-// The columns of the job table: what a cell says, and which colour it has.
+// The columns of the job table: what a cell says, and which color it has.
 
 import {locale} from './page.js';
 import {clockText} from './enroute-words.js';

@@ -18,7 +18,7 @@ const sinceText = (row, now, words) => {
 
 const joined = (...texts) => texts.filter(Boolean).join(', ');
 
-/** What an entry of the log says. Late entries never were the job's status. @param name of a status */
+/** The text of an entry of the log. Late entries never were the job's status. @param name of a status */
 export const entryText = ({status, late, assigned, corrected, reason}, words, name) => joined(
   ...(assigned ? Object.entries(assigned).map(([who, person]) => `${words.columns[who]} ${person ?? '–'}`) : [name(status)]),
   late && words.reportedLate, corrected && words.insteadOf(name(corrected)), reason);
@@ -60,7 +60,7 @@ export class JobPanel {
     if (!job) return;
     const answers = await Promise.all(['/log', '/verdicts', '', '/operations-note'].map(
       (part) => poller.get(`jobs/${job}${part}`))).catch((error) => {
-      // Nothing of a job that was erased stays on the page.
+      // Nothing of an erased job stays on the page.
       if (error.status === 404) return [];
       throw error;
     });
@@ -75,7 +75,7 @@ export class JobPanel {
   /** @param row of the list, or null if the job is not (or no longer) open in this zone. */
   show(row, now, zone) {
     const [job, words] = [this.#job, this.words];
-    // A job that has ended may still have been answered with a way.
+    // A route may still arrive for a job that has ended.
     const route = job && row ? this.#details?.eta?.route ?? null : null;
     this.ahead(route);
     if (!job) return;
@@ -114,7 +114,7 @@ export class JobPanel {
 
   #status = (status) => this.texts?.statuses?.[status]?.short ?? status;
 
-  /** What the order system wrote about the job and its rider. */
+  /** The details of the job and its rider that the order system wrote. */
   #written = () => {
     const {words} = this;
     const {riderCard: card, display, metadata, customerNote, recipient, vendor, vendorAddress} = this.#details ?? {};

@@ -1,5 +1,5 @@
-// The cards beside the jobs: zones, riders, gateways, position quality and activity. Each renders an answer of the gateway.
-// An answer that changes nothing does not touch the card, so that nobody is disturbed while reading.
+// The cards beside the jobs: zones, riders, gateways, position quality and activity. Each renders an answer of the gateway. An
+// answer without changes does not touch the card, so that nobody is interrupted while reading.
 
 import {locale, make} from './page.js';
 import {clockText} from './enroute-words.js';

@@ -1,9 +1,9 @@
-// Where the riders of a zone are and where its jobs start and end, from the messages `places`, and the markers that the map draws: pure,
-// so that it runs without a page.
+// Where the riders of a zone are and where its jobs start and end, from the messages `places`, and the markers that the map
+// draws. Pure, so that it runs without a page.
 
 import {isFree, lateness, needOf} from './ops-attention.js';
 
-/** The states of markers, the most urgent first. A state is a shape and a colour. */
+/** The states of markers, the most urgent first. A state is a shape and a color. */
 export const riderStates = ['late', 'silent', 'live', 'available', 'busy', 'unreachable'];
 export const jobStates = ['problem', 'late', 'risk', 'open'];
 

@@ -1,5 +1,5 @@
-// The texts of the operations page, by language. Verdicts are shown in words and with the
-// names that the protocol gives them, so that engineers can look them up.
+// The texts of the operations page, by language. Verdicts are shown as text and with their names in the protocol, so that
+// engineers can look them up.
 
 import {desk} from './ops-desk-words.js';
 

@@ -1,5 +1,5 @@
-// What was promised and how it turned out: the promised window, an apology when it cannot be kept, who came and how long it
-// took. Nothing here uses a document or a clock.
+// The promise and its outcome: the promised window, an apology when it cannot be kept, who came and how long it took. Nothing
+// here uses a document or a clock.
 
 import {clockText} from './enroute-words.js';
 

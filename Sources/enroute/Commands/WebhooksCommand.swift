@@ -4,7 +4,6 @@ import ArgumentParser
 import Foundation
 import LiveState
 import NIOCore
-import NIOPosix
 import Redis
 import Webhooks
 
@@ -34,7 +33,7 @@ struct WebhooksCommand: AsyncParsableCommand {
             """),
         subcommands: [Add.self, List.self, Test.self, Rotate.self, Undelivered.self, Replay.self, Remove.self])
 
-    /// What all subcommands share.
+    /// The options of all subcommands.
     struct Options: ParsableArguments {
         @Flag(help: "Print JSON, as REST returns it.")
         var json = false
@@ -46,31 +45,24 @@ struct WebhooksCommand: AsyncParsableCommand {
         func connected(_ body: (WebhookOperations) async throws -> Void) async throws {
             try await exitingCleanly {
                 let configuration = try ProcessConfiguration(file: self.config, command: "webhooks")
-                let ledger = try configuration.redis(
-                    withDev: "use its option --webhook, or /api/v1/webhooks with the token of service"
-                ).ledger
-                let state = try configuration.liveState()
                 let settings = try configuration.webhooks()
-                let logger = try configuration.logger()
-                let loop = MultiThreadedEventLoopGroup.singleton.next()
-                let client = try await loop.submit {
-                    RedisClient(address: ledger, eventLoop: loop, logger: logger)
-                }.get()
-                try await client.start().get()
-                defer { client.stop() }
-                let sender = WebhookSender(settings: settings)
-                let store = WebhookStore(ledger: client, settings: state)
-                do {
-                    try await body(WebhookOperations(store: store, sender: sender))
-                } catch let refusal as WebhookOperations.Refusal {
+                try await configuration.withLedger(
+                    withDev: "use its option --webhook, or /api/v1/webhooks with the token of service"
+                ) { ledger, state in
+                    let sender = WebhookSender(settings: settings)
+                    let store = WebhookStore(ledger: ledger, settings: state)
+                    do {
+                        try await body(WebhookOperations(store: store, sender: sender))
+                    } catch let refusal as WebhookOperations.Refusal {
+                        await sender.shutdown()
+                        Output.complain("enroute: \(refusal)\n")
+                        throw ExitCode.failure
+                    } catch {
+                        await sender.shutdown()
+                        throw error
+                    }
                     await sender.shutdown()
-                    Output.complain("enroute: \(refusal)\n")
-                    throw ExitCode.failure
-                } catch {
-                    await sender.shutdown()
-                    throw error
                 }
-                await sender.shutdown()
             }
         }
 
@@ -82,7 +74,7 @@ struct WebhooksCommand: AsyncParsableCommand {
         }
     }
 
-    /// What the subcommands about one webhook share.
+    /// The arguments and options of subcommands about one webhook.
     struct Target: ParsableArguments {
         @Argument(help: "The id of the webhook.")
         var id: String

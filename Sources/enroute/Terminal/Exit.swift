@@ -6,6 +6,7 @@ import Foundation
 import Gateway
 import TrafficControl
 import Journeys
+import LiveState
 import Redis
 import SecureSocket
 import Streets
@@ -53,7 +54,7 @@ func exitCode(of error: any Error) -> ExitCode? {
     case is JourneyError, is StreetFileError, is StreetInputError, is NoSuchLink: .unusableInput
     case is ConfigurationError, is TokenVerifier.Key.InvalidSetting, is TLSConfigurationError,
         is RedisAddress.Malformed,
-        is TrustedProxies.Malformed,
+        is TrustedProxies.Malformed, is AuditStreams.NotAStream,
         is AllowedOrigins.Malformed:
         .wrongConfiguration
     case let error as RedisError: error.isOutage ? .unavailable : .wrongConfiguration

@@ -210,6 +210,30 @@ import Testing
         }
     }
 
+    @Test func `a key that is not the audit stream is named in the answer and in the log`() async throws {
+        let lines = RecordedLines()
+        try await within {
+            try await RunningGateway.run(isSecure: false, logger: lines.logger) { gateway in
+                let client = try await RedisClient.started(at: gateway.settings.ledger)
+                defer { client.stop() }
+                let keyspace = gateway.settings.liveState.keyspace
+                for key in [AuditEntry.Stream.access, .audit].map(keyspace.stream) {
+                    try await client.run("DEL", key)
+                    try await client.run("SET", key, "x")
+                }
+                try await Self.put(gateway, "job-1", Self.service)
+                let read = try await gateway.rest("GET", "/api/v1/zones/rome/audit", by: "olga", .ops)
+                let written = try await gateway.rest(
+                    "PUT", "/api/v1/jobs/job-1/operations-note", by: "olga", .ops, #"{"text":"ring twice"}"#)
+                for (answer, stream) in [(read, AuditEntry.Stream.access), (written, .audit)] {
+                    let named = "key \(keyspace.stream(stream)) of the ledger is not a stream"
+                    #expect(answer.status == 500 && answer.text.contains(named), "\(answer)")
+                    #expect(lines.all.contains { "\($0.metadata["reason"] ?? "")".contains(named) })
+                }
+            }
+        }
+    }
+
     @Test func `online riders are listed with their tasks, and their changes are in the audit`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in

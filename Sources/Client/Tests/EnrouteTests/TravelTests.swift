@@ -1,4 +1,4 @@
-// Tests of travel mode with a gateway that the test plays: what is resumed on the next connection, and what is forgotten.
+// Tests of travel mode with a simulated gateway: what is resumed on the next connection, and what is forgotten.
 
 import Foundation
 import Testing

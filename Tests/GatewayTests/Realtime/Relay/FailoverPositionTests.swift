@@ -55,6 +55,15 @@ import Testing
         #expect(taken.recent(now: 21 + PublishedPositions.maxAgeMilliseconds).isEmpty && taken.count == 0)
     }
 
+    @Test func `the positions of a rider with many jobs one after the other are those of the last jobs`() {
+        var taken = PublishedPositions(most: 2)
+        for number in 1...9 {
+            let fix = Fix(at: Int64(number), place: Coordinate(latitude: 41.9, longitude: 12.5)!)
+            taken.remember(fix, of: JobID("job-\(number)")!, receivedAt: Int64(number))
+        }
+        #expect(taken.recent(now: 9).keys.map(\.text).sorted() == ["job-8", "job-9"])
+    }
+
     private static func run(
         _ body: @escaping @Sendable (RunningGateway, RestartableRedis, JobID) async throws -> Void
     ) async throws {
