@@ -33,17 +33,20 @@ package struct PushSubscriptions: Sendable {
         private var link: String?
         private var token: String?
         private var issuedAt: Int64?
+        /// Of the link; s since the epoch.
+        private var expiresAt: Int64?
 
         package init(_ subscription: Subscription, by grant: Grant) {
             self.subscription = subscription
             (self.person, self.link) = (grant.person.text, grant.link)
+            self.expiresAt = grant.link == nil ? nil : grant.expiresAt
             (self.token, self.issuedAt) = (grant.token?.id, grant.token?.issuedAt)
         }
 
         /// The grant as far as access to one job depends on it; `nil` if the stored one is malformed.
         package func grant(for job: JobID) -> Grant? {
             guard let person = PersonID(self.person) else { return nil }
-            var grant = Grant(person: person, role: .customer, job: job, link: self.link)
+            var grant = Grant(person: person, role: .customer, job: job, link: self.link, expiresAt: self.expiresAt)
             if let token, let issuedAt { grant.token = TokenIdentity(id: token, issuedAt: issuedAt) }
             return grant.link == nil && grant.token == nil ? nil : grant
         }

@@ -18,4 +18,9 @@ extension TripValidators {
             self.reporter = reporter.flatMap { $0.isNameless ? nil : $0 }
         }
     }
+
+    /// Travel mode was switched off, whichever device of the rider reported. O(trips), once for each journey.
+    func restart(_ job: JobID, of rider: PersonID) {
+        for (key, entry) in self.entries where key.job == job && key.rider == rider { entry.trip.restart() }
+    }
 }

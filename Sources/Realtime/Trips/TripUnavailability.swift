@@ -2,7 +2,7 @@
 
 package import EnrouteWire
 internal import HTTPValues
-internal import Jobs
+package import Jobs
 internal import LiveState
 package import NIOCore
 internal import Tracking
@@ -15,10 +15,12 @@ extension TripValidators {
     /// The rider's phone reports why it has no location.
     ///
     /// - Parameter isAssigned: the ledger has just confirmed that the job is assigned to the rider.
-    /// - Returns: whether the job is assigned to the rider and shared, as far as this was checked. Fails if the reason could
-    ///   not be stored.
+    /// - Returns: why followers are not shown the reason, as far as this was checked; `nil` if they are. Fails if it could not
+    ///   be stored.
     @discardableResult
-    package func reported(_ reason: UnavailableReason, _ key: Key, isAssigned: Bool = false) -> EventLoopFuture<Bool> {
+    package func reported(
+        _ reason: UnavailableReason, _ key: Key, isAssigned: Bool = false
+    ) -> EventLoopFuture<Refused?> {
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         return self.read(key).flatMap {
             let now = NIODeadline.now()
@@ -32,7 +34,7 @@ extension TripValidators {
     func reportUnavailability() {
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         for key in self.entries.keys {
-            self.reportUnavailability(of: key).whenSuccess { isShared in if !isShared { bound.value.restart(key) } }
+            self.reportUnavailability(of: key).whenSuccess { if $0 != nil { bound.value.restart(key) } }
         }
     }
 
@@ -69,32 +71,33 @@ extension TripValidators {
     /// Publishes the unavailable reason to followers, if it differs from the last published one.
     ///
     /// - Parameter time: a later time publishes the reason that will apply then.
-    /// - Returns: whether the job is still assigned to this rider and shared, as far as this was checked; it is only checked if
-    ///   there is a reason to publish. Fails if Redis is unavailable; the next check then publishes the reason.
+    /// - Returns: why this device no longer reports for the job, as far as this was checked; it is only checked if there is a
+    ///   reason to publish. Fails if Redis is unavailable; the next check then publishes the reason.
     @discardableResult
-    func reportUnavailability(of key: Key, at time: NIODeadline = .now()) -> EventLoopFuture<Bool> {
+    func reportUnavailability(of key: Key, at time: NIODeadline = .now()) -> EventLoopFuture<Refused?> {
         let loop = self.loop.eventLoop
         guard self.entries[key]?.isAssigned == true,
             let taken = self.entries[key]?.trip.takeUnavailabilityNotice(now: time.uptimeNanoseconds, isOver: false),
             let reason = taken
-        else { return loop.makeSucceededFuture(true) }
+        else { return loop.makeSucceededFuture(nil) }
         let (bound, notes, jobs) = (NIOLoopBound(self, eventLoop: loop), self.loop.notes, self.loop.jobs)
         let reporter = key.reporter ?? self.reporter
         let isReporter = jobs.feed.isReporter(reporter, of: key.job, now: WallClock.nowMilliseconds)
         return jobs.ledger.head(key.job).and(isReporter).flatMap { head, isReporter in
             // Since its last report, the rider's job may have been reassigned or may have ended, or another device of the rider
             // may have taken over.
-            guard let head, head.rider == key.rider, head.isTravelling, isReporter else {
+            let isShared = head?.rider == key.rider && head?.isTravelling == true
+            guard isShared, isReporter else {
                 bound.value.entries[key]?.trip.noticeWasLost()
-                return loop.makeSucceededFuture(false)
+                return loop.makeSucceededFuture(isShared ? .otherDevice : .travelModeOff)
             }
             // A position may have arrived in the meantime.
             if let trip = bound.value.entries[key]?.trip, trip.noticedReason != reason {
-                return loop.makeSucceededFuture(true)
+                return loop.makeSucceededFuture(nil)
             }
             bound.value.append(.unavailable(reason), about: key)
             let message = ServerMessage.unavailable(job: key.job, reason, tellsReason: true)
-            return notes.note(key.job, annotations: [.unavailable(reason)], message: message).map { true }
+            return notes.note(key.job, annotations: [.unavailable(reason)], message: message).map { nil }
         }.flatMapErrorThrowing { error in
             bound.value.entries[key]?.trip.noticeWasLost()
             throw error

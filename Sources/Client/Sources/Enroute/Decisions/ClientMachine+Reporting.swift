@@ -55,6 +55,8 @@ extension ClientMachine {
             if let pause = error.retryAfter?.inMilliseconds { self.timers[.report] = moment.now + pause }
         case .failure(let error):
             self.fixes.answered(sequence)
+            // If the gateway refused all jobs, the error is that of the first.
+            if let first = jobs.first { self.forget(first, after: error) }
             for job in jobs { self.effects.append(.outcome(.refused(job, error))) }
         }
         self.reportWhenDue(at: moment)
