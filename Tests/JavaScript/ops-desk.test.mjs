@@ -8,7 +8,7 @@ import {sentenceOf} from '../../Sources/WebAssets/web/ops-actions.js';
 import {lateness, needOf, overdue, queue, reasons, silentRiders} from '../../Sources/WebAssets/web/ops-attention.js';
 import {Field, GLIDE, Way, worldX, worldY} from '../../Sources/WebAssets/web/ops-field.js';
 import {entryText} from '../../Sources/WebAssets/web/ops-job.js';
-import {PlaceBook, tally} from '../../Sources/WebAssets/web/ops-places.js';
+import {PlaceBook, jobStates, riderStates, tally} from '../../Sources/WebAssets/web/ops-places.js';
 import {news} from '../../Sources/WebAssets/web/ops-queue.js';
 import {MOST, addView, readViews, searchOf} from '../../Sources/WebAssets/web/ops-views.js';
 import {readQuery} from '../../Sources/WebAssets/web/ops-list.js';
@@ -96,7 +96,7 @@ test('the map shows each rider once, with the newest position and the worst stat
   const rows = new Map([['a', row('a', {promisedBy: NOW - MINUTE})], ['b', row('b')]]);
   const riders = new Map([['dora', {rider: 'dora', reachable: true, available: true, tasks: []}]]);
   const markers = book.markers({row: (job) => rows.get(job) ?? null, riders, silent: new Set(), now: NOW});
-  assert.deepEqual(tally(markers), {'job late': 1, 'job open': 1, 'rider available': 1, 'rider busy': 1, 'rider late': 1});
+  assert.deepEqual(tally(markers), {'job late': 1, 'job open': 1, 'rider available': 1, 'rider online': 1, 'rider late': 1});
   const ben = markers.find(({id}) => id === 'rider:ben');
   assert.deepEqual([ben.lat, ben.state, ben.job], [4, 'late', 'b']);
 });
@@ -106,6 +106,17 @@ test('on the map a rider without a shared place is free only without a task', ()
   book.take(message(['dora', 'emil'].map((rider) => ({rider, position: spot(1, 1), at: 1}))));
   const riders = new Map([['dora', []], ['emil', ['a']]].map(([rider, tasks]) => [rider, {rider, reachable: true, available: true, tasks}]));
   assert.deepEqual(tally(book.markers({row: () => null, riders, silent: new Set(), now: NOW})), {'rider available': 1, 'rider busy': 1});
+});
+
+test('on the map a rider whom the limited list does not name is online, neither free nor busy', () => {
+  const book = new PlaceBook();
+  book.take(message([{rider: 'dora', position: spot(1, 1), at: 1}]));
+  const markers = book.markers({row: () => null, riders: new Map(), silent: new Set(), now: NOW});
+  assert.deepEqual([tally(markers), markers[0].job], [{'rider online': 1}, null]);
+  for (const language of ['en', 'de']) {
+    const named = [...riderStates.map((state) => `rider ${state}`), ...jobStates.map((state) => `job ${state}`)];
+    assert.deepEqual(Object.keys(words[language].markers).sort(), named.sort());
+  }
 });
 
 test('places that are gone leave the map, and a reset starts again', () => {

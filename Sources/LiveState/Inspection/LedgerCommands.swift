@@ -74,12 +74,12 @@ extension AccessProbe {
         return [
             ["hmget", rider, "f"], ["hset", rider, "f", "v"], ["del", rider], ["hgetall", tasks], ["hkeys", tasks],
             ["hlen", tasks], ["hset", tasks, "f", "v"], ["hdel", tasks, "f"], ["hmget", owners, "f"],
-            ["hset", owners, "f", "v"], ["hdel", owners, "f"], ["zadd", pool, "1", "r"], ["zrem", pool, "r"],
-            ["zcard", pool], ["zrange", pool, "0", "1"], ["zmscore", pool, "r"], ["zadd", due, "1", "r"],
-            ["zrem", due, "r"], ["zrangebyscore", due, "-inf", "1"], ["xadd", log, "*", "f", "v"],
-            ["xrange", log, "-", "+"], ["xrevrange", log, "+", "-"], ["spublish", changes, ""],
-            ["ssubscribe", changes], ["get", request], ["set", request, "v", "px", "1"], ["get", home],
-            ["set", home, "v"], ["get", moving], ["set", moving, "v", "px", "1"], ["del", moving],
+            ["hset", owners, "f", "v"], ["hdel", owners, "f"], ["hgetall", owners], ["zadd", pool, "1", "r"],
+            ["zrem", pool, "r"], ["zcard", pool], ["zrange", pool, "0", "1"], ["zmscore", pool, "r"],
+            ["zadd", due, "1", "r"], ["zrem", due, "r"], ["zrangebyscore", due, "-inf", "1"],
+            ["xadd", log, "*", "f", "v"], ["xrange", log, "-", "+"], ["xrevrange", log, "+", "-"],
+            ["spublish", changes, ""], ["ssubscribe", changes], ["get", request], ["set", request, "v", "px", "1"],
+            ["get", home], ["set", home, "v"], ["get", moving], ["set", moving, "v", "px", "1"], ["del", moving],
             ["sadd", keyspace.zones, "z"], ["smembers", keyspace.zones],
             ["zrange", due, "0", "1"], ["zcard", due],
         ]

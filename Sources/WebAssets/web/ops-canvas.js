@@ -13,7 +13,7 @@ const FRAMES = 60;
 
 const COLOURS = {
   'rider late': '--bad', 'rider silent': '--stale', 'rider live': '--good', 'rider available': '--accent',
-  'rider busy': '--warn', 'rider unreachable': '--stale', 'job problem': '--bad', 'job late': '--bad',
+  'rider busy': '--warn', 'rider online': '--quiet', 'rider unreachable': '--stale', 'job problem': '--bad', 'job late': '--bad',
   'job risk': '--warn', 'job open': '--edge',
 };
 /** Colors of clusters by the rank of their worst marker. */
