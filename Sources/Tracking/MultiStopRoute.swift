@@ -1,5 +1,5 @@
-// The arrival at a job whose rider makes other stops first. The time counts the path through those stops. If the location or the
-// length of one of them is unknown, only the number of stops is known.
+// The arrival at a job whose rider makes other stops first. The time counts the path through those stops. If the location
+// or the length of one of them is unknown, only the number of stops is known.
 
 /// The stops of a rider, in the order they are made.
 package struct MultiStopRoute: Hashable, Sendable {
