@@ -52,7 +52,7 @@ struct FollowedArrival {
     private var announced: Int64?
     /// The job's zone, for other systems.
     var zone: ZoneID?
-    /// The stops the rider makes first, in order; `nil` for a stop without a known location.
+    /// The stops the rider makes first, in order; `nil` for a stop whose location or length is unknown.
     var before: [Coordinate?] = []
     /// The route ahead, as it was last calculated; `nil` when the rider has left it.
     private var route: HeldRoute?
@@ -280,6 +280,11 @@ struct FollowedArrival {
     ) -> ArrivalEstimate? {
         guard let seconds = self.seconds(by: route) else {
             self.time.failed(calculation, now: now)
+            // What was calculated before such a stop was listed does not count down.
+            if self.before.contains(nil) {
+                self.time.invalidated()
+                (self.lastKnown, self.own, self.route) = (nil, nil, nil)
+            }
             return nil
         }
         let isNew = self.time.succeeded(calculation, seconds: seconds, now: now)

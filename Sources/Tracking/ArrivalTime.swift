@@ -110,6 +110,9 @@ package struct ArrivalTime: Sendable {
         (self.nearestMeters, self.deviates, self.isNear, self.failures) = (nil, false, false, 0)
     }
 
+    /// Nothing is known about the arrival any longer, for example because a stop of unknown length comes first.
+    package mutating func invalidated() { (self.arrivesAt, self.calculatedAt) = (nil, nil) }
+
     /// Starts a calculation if one is due. The caller ends it with `succeeded`, `failed` or `ceded`.
     ///
     /// - Returns: `nil` if none is due, nobody follows, or there is no current location.

@@ -231,4 +231,19 @@ import Tracking
         let told = Self.next(&unknown, 1)
         #expect(told == .send(ArrivalEstimate(state: .unavailable, at: Self.epoch + 1000, stopsBefore: 1)))
     }
+
+    @Test func `an arrival time ends when a stop of unknown length comes first, and returns after that stop`() throws {
+        var arrival = Self.arrival()
+        arrival.observe(Self.fix(5, at: 0), now: Self.ns(0))
+        arrival.received(try #require(Self.calculate(&arrival, 0)), now: Self.ns(0))
+        arrival.before = [nil]
+        arrival.observe(Self.fix(5, at: 60), now: Self.ns(60))
+        #expect(Self.calculate(&arrival, 60) == nil)
+        let told = Self.next(&arrival, 61)
+        #expect(told == .send(ArrivalEstimate(state: .unavailable, at: Self.epoch + 61_000, stopsBefore: 1)))
+        arrival.before = []
+        arrival.observe(Self.fix(5, at: 80), now: Self.ns(80))
+        let again = Self.calculate(&arrival, 80)
+        #expect(again?.state == .ok && again?.stopsBefore == nil)
+    }
 }

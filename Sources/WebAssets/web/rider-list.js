@@ -5,8 +5,8 @@ import {ConfirmButton, HoldButton, TAP_PAUSE} from './rider-buttons.js';
 import {
   RETURNABLE, allowsTravel, headingFor, isFinal, isOver, isWaitingForVendor, numberOf, startsJourney, verbsOf,
 } from './rider-tasks.js';
-import {clockText} from './enroute-words.js';
 import {contactLink} from './page-contact.js';
+import {timeText} from './page-times.js';
 import {locale, make, put} from './page.js';
 
 const presentation = (paths) => `<svg viewBox="0 0 24 24" width="24" height="24" aria-hidden="true">${paths}</svg>`;
@@ -39,11 +39,11 @@ export function placeText(state, {vendor, vendorAddress, recipient}) {
 }
 
 /** The content, expected time and note of the order, as the order system wrote them. */
-export function aboutText({display}, words) {
-  const clock = (at) => clockText(at, locale);
+export function aboutText({display}, words, now = Date.now()) {
+  const {items, window, note} = display ?? {};
   return [
-    display?.items?.length > 0 && display.items.join(', '),
-    display?.window && words.window(clock(display.window.from), clock(display.window.until)), display?.note,
+    items?.length > 0 && items.join(', '),
+    window && words.window(timeText(window.from, now, locale), timeText(window.until, window.from, locale)), note,
   ].filter(Boolean).join('\n');
 }
 

@@ -4,7 +4,8 @@
 
 import {distance} from './enroute-view.js';
 import {contactLink} from './page-contact.js';
-import {NEAR, apologyText, outcome, timesText, windowText} from './track-promise.js';
+import {NEAR, timeText} from './page-times.js';
+import {apologyText, outcome, timesText, windowText} from './track-promise.js';
 import {DONE} from './track-story.js';
 import {agoText, arrival, arrivalText, clockText, distanceText, mapText, updatedText} from './enroute-words.js';
 
@@ -75,6 +76,7 @@ export function presentation(view, moment, texts, words) {
   } = moment;
   const kind = view.kind ?? 'delivery';
   const clock = (at) => clockText(at, locale, timeZone);
+  const time = (at) => timeText(at, wall, locale, timeZone);
   const isMapped = isTracked(view);
   const age = isMapped ? positionAge(view, {now, wall}) : 0;
   const isStale = isMapped && (view.tracking === 'stale' || Math.min(age, wall - (heardAt ?? 0)) > STALE_AFTER);
@@ -86,7 +88,7 @@ export function presentation(view, moment, texts, words) {
   const isLate = eta?.state === 'ok' && serverTime - eta.arrivesAt >= LATE_AFTER && !isAtTheDoor(view);
   const range = windowText(view.display?.window, {wall, clockOffset: view.clockOffset, locale, timeZone});
   const isStillAwaited = isAwaited(view) && !isAtTheDoor(view);
-  const apology = isStillAwaited && !isLost && !isKept ? apologyText(view, {eta, serverTime, isLate}, clock, words) : '';
+  const apology = isStillAwaited && !isLost && !isKept ? apologyText(view, {eta, serverTime, isLate}, time, words) : '';
   // Before the rider shares a position: the promised time, or else the usual arrival time of such orders.
   const awaited = range || (early ? windowText(
     {from: early.earliestAt ?? early.arrivesAt, until: early.latestAt ?? early.arrivesAt},
@@ -128,7 +130,7 @@ export function presentation(view, moment, texts, words) {
       items: (view.display?.items ?? []).join('\n'), note: view.display?.note ?? '',
 window: range,
       arrival: eta?.state === 'ok' && eta.arrivesAt > serverTime ? arrivalTimes(eta, view.clockOffset, locale, timeZone) : '',
-      since: view.statusAt ? sinceText(view.statusAt - view.clockOffset, wall, locale, timeZone) : '',
+      since: view.statusAt ? time(view.statusAt - view.clockOffset) : '',
     },
     spoken: spoken(view, {kind, isMapped, isReassigned}, texts, words),
     spokenPosition: isStale ? trackingText('stale', kind, texts) : words.liveAgain,
@@ -250,13 +252,6 @@ function steps(view, times, clock, texts, words) {
     list.splice(reached < 0 ? list.length : reached + 1, isOver ? list.length : 0, step);
   }
   return list;
-}
-
-/** A time, with the date unless it is today. */
-function sinceText(at, wall, locale, timeZone) {
-  const day = (time) => new Intl.DateTimeFormat('en-CA', {timeZone}).format(time);
-  if (day(at) === day(wall)) return clockText(at, locale, timeZone);
-  return new Intl.DateTimeFormat(locale, {dateStyle: 'medium', timeStyle: 'short', timeZone}).format(at);
 }
 
 /** The text to announce for the state. It stays the same until the state changes. */
