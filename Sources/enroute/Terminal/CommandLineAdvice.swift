@@ -55,7 +55,9 @@ struct CommandLineWords {
             let parts = [isOptionNamed ? nil : "Unknown option '\(word)'.", suggestion].compactMap { $0 }
             return parts.isEmpty ? nil : parts.joined(separator: " ")
         }
-        let names = command.configuration.subcommands.filter(\.configuration.shouldDisplay).flatMap(Self.names)
+        // A key path or a function reference crashes the compiler here (Swift 6.3).
+        let names = command.configuration.subcommands.filter { $0.configuration.shouldDisplay }
+            .flatMap { Self.names(of: $0) }
         return rest.flatMap { Self.nearest(to: $0, of: names) }.map { "Did you mean '\($0)'?" }
     }
 
