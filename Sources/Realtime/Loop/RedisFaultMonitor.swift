@@ -169,8 +169,8 @@ extension RedisMetrics.Failure {
             case .disconnected, .connectionLost: .disconnected
             case .overloaded: .overloaded
             case .unreachable, .tooManyClients: .unreachable
-            case .authenticationRefused, .sentinelAuthenticationRefused, .invalidTLS, .tlsFailed, .notMaster,
-                .databaseRefused:
+            case .authenticationRefused, .sentinelAuthenticationRefused, .invalidTLS, .tlsFailed,
+                .certificateNotYetValid, .notMaster, .databaseRefused:
                 .notSignedIn
             case .protocolViolation, .unexpectedAnswer: .protocolViolation
             }
