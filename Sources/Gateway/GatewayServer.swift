@@ -113,7 +113,10 @@ package struct GatewayServer: Service, CustomStringConvertible {
         let gatewayLoops = GatewayLoops(
             loops: loops, states: states, load: load, quotas: quotas, settings: self.settings,
             issuerKeys: self.settings.issuerKeys, eventCounts: eventCounts, arrivalCounts: routing.counts,
-            redis: faultMonitors, requests: RequestCounts(loops: loops))
+            redis: faultMonitors,
+            clocks: ClockComparison(
+                addresses: [.live: "\(self.settings.live)", .ledger: "\(self.settings.ledger)"], logger: self.logger),
+            requests: RequestCounts(loops: loops))
         self.status.follow(gatewayLoops)
 
         var services: [LoopServices] = []

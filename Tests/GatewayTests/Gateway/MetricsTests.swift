@@ -17,6 +17,10 @@ import Testing
             try await RunningGateway.run(isSecure: false) { gateway in
                 try await Self.followedTrip(gateway) { _, _ in }
                 _ = try await gateway.rest("GET", "/api/v1/jobs/job-1", by: "anna", .customer)
+                // With the first report of its health, which the gateway sends when it starts.
+                try await becomes("the clocks are compared") {
+                    try await gateway.manage("/metrics").text.contains(#"enroute_clock_offset_seconds{role="ledger"} "#)
+                }
                 var text = try await gateway.manage("/metrics").text
                 // Without a routing provider, arrival times have no samples.
                 let arrivals = try #require(text.range(of: "# HELP enroute_eta_requests_total"))
