@@ -158,7 +158,7 @@ def test_the_package_installs_runs_and_purges_in_a_fresh_system(package, tmp_pat
     (root / "next.deb").write_bytes(next_version(package, tmp_path / "next").read_bytes())
     for path in ("etc/enroute-redis/ledger.acl", "etc/enroute/enroute.env"):
         (root / path).write_text("# an operator\n")
-    run("dpkg --force-confold --install /next.deb < /dev/null")
+    run("dpkg --force-confold --install /next.deb")
     for path in ("etc/enroute-redis/ledger.acl", "etc/enroute/enroute.env"):
         assert (root / path).read_text() == "# an operator\n" and (root / f"{path}.dpkg-dist").exists()
     assert (root / "etc/enroute-redis/live.acl").read_text() == (tmp_path / "next/etc/enroute-redis/live.acl").read_text()
