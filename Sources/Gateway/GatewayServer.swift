@@ -178,6 +178,10 @@ package struct GatewayServer: Service, CustomStringConvertible {
                 queue: queue, routes: routes[0], dependencies: routing.counts.services, logger: self.logger)
             background.append { await consumer.run() }
         }
+        if let credentials = self.settings.credentials {
+            let watch = CertificateWatch(credentials: credentials, logger: self.logger)
+            background.append { await watch.run() }
+        }
         if let push = try await self.pushService(services[0], gatewayLoops, states, revocations) {
             background.append { await push.run() }
         }

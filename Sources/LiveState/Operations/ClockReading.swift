@@ -29,6 +29,11 @@ package struct ClockReading: Hashable, Sendable {
     /// This machine's clock, µs since the epoch.
     package static var machineMicroseconds: Int64 { Int64(Date.now.timeIntervalSince1970 * 1_000_000) }
 
+    /// Reads the clock of Redis; `nil` if it does not answer.
+    package static func attempt(at client: RedisClient) -> EventLoopFuture<ClockReading?> {
+        self.take(from: client).map { reading -> ClockReading? in reading }.flatMapErrorThrowing { _ in nil }
+    }
+
     /// Reads the clock of Redis.
     ///
     /// - Parameter microseconds: this machine's clock, µs since the epoch.

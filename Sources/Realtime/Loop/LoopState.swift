@@ -228,11 +228,7 @@ package final class LoopState {
 
     /// The round-trip time to each instance, and what its clock says; `nil` if the instance does not answer.
     package func clockReadings() -> EventLoopFuture<(live: ClockReading?, ledger: ClockReading?)> {
-        let readings = [self.live, self.ledger].map { client in
-            ClockReading.take(from: client).map { reading -> ClockReading? in reading }.flatMapErrorThrowing { _ in nil
-            }
-        }
-        return readings[0].and(readings[1]).map { (live: $0, ledger: $1) }
+        ClockReading.attempt(at: self.live).and(ClockReading.attempt(at: self.ledger)).map { (live: $0, ledger: $1) }
     }
 
     package var streams: AuditStreams { AuditStreams(ledger: self.ledger, settings: self.settings.liveState) }
@@ -332,15 +328,16 @@ package final class LoopState {
         for session in self.sessions.values { session.send(notice == .degraded ? .degraded : .restored) }
     }
 
-    /// Which Redis roles do not answer, and their addresses.
+    /// Which Redis roles do not answer, their addresses, and why.
     private var unresponsiveRoles: Logger.Metadata {
-        var silent = self.redisAvailability.unresponsive.map(\.dependency)
+        let unresponsive = self.redisAvailability.unresponsive.map(\.dependency)
         // Redis answers, but too slowly for revocations, which are on the ledger.
-        if silent.isEmpty { silent = [.redisLedger] }
+        let silent = unresponsive.isEmpty ? [.redisLedger] : unresponsive
         let places = silent.map { "\($0 == .redisLive ? self.settings.live : self.settings.ledger)" }
         return [
             LogKey.role: "\(silent.map(\.redisRole).joined(separator: ","))",
             LogKey.redis: "\(places.joined(separator: " and "))",
+            LogKey.reason: "\(self.faultMonitors.reasons(of: silent))",
         ]
     }
 
