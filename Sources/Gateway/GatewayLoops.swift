@@ -84,6 +84,7 @@ struct GatewayLoops: Sendable {
             case .certificateExpiry:
                 GaugeSamples(gauge, optional: (self.settings.credentials?.current.validity?.until).map(Double.init))
             case .clockOffset: self.clocks.gauge
+            case .setting: GaugeSamples(settings: self.settings.sharedSettings)
             case .buildInfo:
                 GaugeSamples(
                     buildOf: EnrouteVersion.current, revision: BuildInfo.revision, swift: BuildInfo.swiftVersion)

@@ -13,6 +13,7 @@ package enum Gauge: String, CaseIterable, Sendable {
     case memoryLimit = "enroute_memory_limit_bytes"
     case certificateExpiry = "enroute_tls_certificate_expiry_timestamp_seconds"
     case clockOffset = "enroute_clock_offset_seconds"
+    case setting = "enroute_setting"
     case buildInfo = "enroute_build_info"
     case memory = "process_resident_memory_bytes"
     case descriptors = "process_open_fds"
@@ -34,6 +35,7 @@ package enum Gauge: String, CaseIterable, Sendable {
             "Unix time at which the certificate for new connections expires; no sample without TLS."
         case .clockOffset:
             "Seconds by which the clock of this machine is ahead of that of a Redis; no sample while it does not answer."
+        case .setting: "Value of a setting that must be the same on every gateway, in its own unit."
         case .shedding: "1 while the gateway is overloaded and accepts no new connections, otherwise 0."
         case .buildInfo: "Always 1; the labels describe the program."
         case .memory: "Resident memory size."
@@ -77,6 +79,12 @@ package struct GaugeSamples: Sendable {
         self.samples = RedisMetrics.Role.allCases.compactMap { role in
             clockOffsets[role].map { ([("role", role.rawValue)], $0) }
         }
+    }
+
+    /// - Parameter settings: values by name; none may be secret.
+    package init(settings: [String: Int]) {
+        self.gauge = .setting
+        self.samples = settings.sorted { $0.key < $1.key }.map { ([("name", $0.key)], Double($0.value)) }
     }
 
     /// - Parameters:

@@ -1,5 +1,6 @@
 import LiveState
 import NIOCore
+import TestSupport
 import Testing
 
 struct ClockReadingTests {

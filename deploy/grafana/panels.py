@@ -56,7 +56,7 @@ OVERVIEW = [
          'count(ALERTS{job="$job", alertstate="firing"}) or vector(0)', limits=(1, 3)),
     stat("Versions", "Different versions that run now.", "none",
          f"count(count by (version, revision) (enroute_build_info{{{G}}}))", limits=(2,),
-         alerts=("EnrouteVersionsDiffer",)),
+         alerts=("EnrouteVersionsDiffer", "EnrouteSettingsDiffer")),
     lines("Connections", "Open connections of each gateway.", "none",
           (f"enroute_connections_open{{{G}}}", "{{instance}}"), alerts=("EnrouteDescriptorsNearLimit",)),
     lines("Sessions by role", "Sessions that have signed in; link is a viewer with a tracking link.", "none",
