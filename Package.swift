@@ -103,6 +103,7 @@ let package = Package(
         .target(name: "CTexts"),
         .target(name: "CScripts"),
         .target(name: "CWebAssets"),
+        .target(name: "CCrashMessage"),
         // Release builds set ENROUTE_BUILD_REVISION to the commit, for `enroute_build_info`.
         .target(
             name: "CBuildInfo",
@@ -174,8 +175,8 @@ let package = Package(
             name: "enroute",
             dependencies: named(
                 """
-                Access Embedded EnrouteClient EnrouteWire ETA Events Gateway HTTPValues Journeys LiveState OutboundHTTP
-                Push Realtime Redis REST Routing SecureSocket Streets Telemetry Tracking TrafficControl WebAssets Webhooks
+                Access CCrashMessage Embedded EnrouteClient EnrouteWire ETA Events Gateway HTTPValues Journeys LiveState
+                OutboundHTTP Push Realtime Redis REST Routing SecureSocket Streets Telemetry Tracking TrafficControl WebAssets Webhooks
                 NIOCore NIOFoundationCompat NIOHTTP1 NIOPosix AsyncHTTPClient HTTPTypes Hummingbird Logging NIOSSL
                 ServiceLifecycle Subprocess SystemPackage ArgumentParser UnixSignals
                 """), exclude: ["Demo/Panel"], swiftSettings: strict),
@@ -229,7 +230,7 @@ let package = Package(
         tests("PushTests", "Access LiveState Push TestSupport Webhooks Crypto"),
         tests(
             "WebhooksTests",
-            "LiveState Redis Telemetry TestSupport Webhooks NIOCore NIOHTTP1 NIOPosix Crypto Logging NIOSSL"),
+            "HTTPValues LiveState Redis Telemetry TestSupport Webhooks NIOCore NIOHTTP1 NIOPosix Crypto Logging NIOSSL"),
         tests(
             "ETATests",
             "Embedded EnrouteWire ETA HTTPValues Jobs LiveState Redis Routing TestSupport Tracking NIOCore"),

@@ -21,18 +21,20 @@
 -- ARGV[11] display                further details for followers, JSON object, or ''
 -- ARGV[12] metadata               further details for services and operations staff, JSON object, or ''
 -- ARGV[13] recipient              whom the rider delivers to or visits, JSON object, or ''
+-- ARGV[14] occurred_at            when it was created, ms since the epoch, 13 digits, or '' for now
 -- Errors   'ERR create_job: ...' on a bad argument; nothing is written.
 -- Returns  {1, epoch, id} created   {0, epoch, head} already exists   {-1} the record with this epoch was erased
 -- Cost     O(1)
 
-if #KEYS ~= 3 or #ARGV ~= 13 then
-  return redis.error_reply('ERR create_job: takes 3 keys and 13 arguments')
+if #KEYS ~= 3 or #ARGV ~= 14 then
+  return redis.error_reply('ERR create_job: takes 3 keys and 14 arguments')
 end
 local function is_name(value)
   return #value <= 64 and string.match(value, '^[%w_-]+$') ~= nil
 end
 local kind, customer, rider, zone, destination, vendor, status, epoch, actor = unpack(ARGV, 1, 9)
 local retention, display, metadata, recipient = tonumber(ARGV[10]), ARGV[11], ARGV[12], ARGV[13]
+local occurred_at = ARGV[14]
 if kind ~= 'delivery' and kind ~= 'service' then
   return redis.error_reply('ERR create_job: kind must be delivery or service')
 end
@@ -72,6 +74,9 @@ end
 if recipient ~= '' and not string.match(recipient, '^{.*}$') then
   return redis.error_reply("ERR create_job: recipient must be '' or a JSON object")
 end
+if occurred_at ~= '' and not string.match(occurred_at, '^[1-9]%d%d%d%d%d%d%d%d%d%d%d%d$') then
+  return redis.error_reply("ERR create_job: occurred_at must be '' or ms since the epoch, 13 digits")
+end
 
 local existing = redis.call('HMGET', KEYS[1], 'epoch', 'head', 'erased')
 if existing[1] then return {0, existing[1], existing[2]} end
@@ -81,6 +86,7 @@ end
 
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
+local at = occurred_at ~= '' and occurred_at or now
 local job = string.match(KEYS[1], '{([%w_-]+)}$')
 local version = 0
 -- Identical in every script that changes a job: appends an event to the last key, the stream of all events. The script stores
@@ -93,13 +99,13 @@ local function append_event(kind, epoch, zone, at, data)
     'data', '{' .. data .. '}')
 end
 
-append_event('created', epoch, zone, now, '"kind":"' .. kind .. '","status":"' .. status .. '","customer":"'
+append_event('created', epoch, zone, at, '"kind":"' .. kind .. '","status":"' .. status .. '","customer":"'
   .. customer .. (rider ~= '' and '","rider":"' .. rider or '') .. '","actor":"' .. actor .. '"')
 redis.call('DEL', KEYS[2])
 local id = redis.call('XADD', KEYS[2], 'MAXLEN', 64, '*',
-  'status', status, 'prev', '', 'at', now, 'actor', actor, 'source', 'create')
+  'status', status, 'prev', '', 'at', at, 'recorded', now, 'actor', actor, 'source', 'create')
 redis.call('HSET', KEYS[1], 'kind', kind, 'customer', customer, 'rider', rider, 'zone', zone,
-  'destination', destination, 'vendor', vendor, 'status', status, 'status_at', now, 'reached', status,
+  'destination', destination, 'vendor', vendor, 'status', status, 'status_at', at, 'reached', status,
   'epoch', epoch, 'head', id, 'display', display, 'metadata', metadata,
   'recipient', recipient, 'version', string.format('%.0f', version))
 redis.call('PEXPIRE', KEYS[1], retention)

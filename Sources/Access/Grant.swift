@@ -19,7 +19,7 @@ package struct Grant: Sendable, Hashable {
     package var token: TokenIdentity?
     /// The tracking link it was derived from; `nil` for a token.
     package var link: String?
-    /// Seconds since the epoch; `nil` when the grant ends with the job (a tracking link).
+    /// Seconds since the epoch; `nil` in a session by a tracking link, which its viewer lease ends.
     package var expiresAt: Int64?
 
     package init(

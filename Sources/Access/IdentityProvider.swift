@@ -74,9 +74,7 @@ package struct IdentityProvider: Sendable {
         guard !id.isEmpty else { return nil }
         // An id that looks like a hash is hashed too, so that nobody can choose another person's hash as an id.
         if let person = PersonID(id), !Self.isHash(id) { return person }
-        let digest = Data(SHA256.hash(data: Data(id.utf8))).base64EncodedString()
-        let text = digest.map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 }.filter { $0 != "=" }
-        return PersonID(Self.hashPrefix + String(text))
+        return PersonID(Self.hashPrefix + Base64URL.text(Array(SHA256.hash(data: Data(id.utf8)))))
     }
 
     package static let hashPrefix = "s_"

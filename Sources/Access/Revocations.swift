@@ -52,7 +52,7 @@ package enum RevocationSubject: Hashable, Sendable {
             self = .job(job)
         case .link:
             guard bytes.count == Self.linkLength,
-                bytes.allSatisfy({ (48...57).contains($0) || (97...102).contains($0) })
+                bytes.allSatisfy(\.isLowercaseHexDigit)
             else { return nil }
             self = .link(id)
         }

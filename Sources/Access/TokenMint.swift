@@ -43,12 +43,15 @@ package struct TokenMint: Sendable {
     ///   - now: seconds since the epoch.
     ///   - lifetime: seconds until it expires.
     ///   - job: the only job it reaches; `nil` for every job of the person.
+    ///   - rider: the only rider whose jobs it reaches; `nil` for every rider.
     package func token(
-        for person: PersonID, role: Role, now: Int64, lifetime: Int64 = 900, job: JobID? = nil
+        for person: PersonID, role: Role, now: Int64, lifetime: Int64 = 900, job: JobID? = nil, rider: PersonID? = nil
     ) async throws -> String {
+        let limits = [("jobid", job?.text), ("riderid", rider?.text)].compactMap { name, id in id.map { (name, $0) } }
         let payload = Payload(
             iss: self.issuer, aud: self.audience, sub: person.text, exp: now + lifetime, iat: now,
-            jti: UUID().uuidString, role: role, authorization: job.map { ["jobid": $0.text] })
+            jti: UUID().uuidString, role: role,
+            authorization: limits.isEmpty ? nil : Dictionary(uniqueKeysWithValues: limits))
         return try await self.keys.sign(payload, kid: self.kid)
     }
 

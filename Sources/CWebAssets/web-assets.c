@@ -135,6 +135,9 @@ static const unsigned char page_rescue_js[] = {
 static const unsigned char page_sign_in_js[] = {
 #embed "../WebAssets/web/page-sign-in.js"
 };
+static const unsigned char page_times_js[] = {
+#embed "../WebAssets/web/page-times.js"
+};
 static const unsigned char page_storage_js[] = {
 #embed "../WebAssets/web/page-storage.js"
 };
@@ -403,6 +406,7 @@ static const struct enroute_asset page_files[] = {
     ASSET("page-rescue.js", page_rescue_js),
     ASSET("page-sign-in.js", page_sign_in_js),
     ASSET("page-storage.js", page_storage_js),
+    ASSET("page-times.js", page_times_js),
     ASSET("page-words.js", page_words_js),
     ASSET("page.css", page_css),
     ASSET("page.js", page_js),

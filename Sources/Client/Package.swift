@@ -1,6 +1,6 @@
 // swift-tools-version: 6.1
-// The Swift client of Enroute: a package of its own, so that an app checks out nothing of the gateway.
-// decisions/nested-package.md explains how an app adds it.
+// The Swift client of Enroute: a package of its own, so that an app does not have to check out the gateway.
+// decisions/nested-package.md explains how to add it to an app.
 import PackageDescription
 
 /// Swift 6 mode, with the upcoming features that the gateway uses too.

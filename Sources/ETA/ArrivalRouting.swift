@@ -16,7 +16,7 @@ package struct ArrivalRouting: Sendable {
     /// `nil` if neither a provider nor a street network is configured. Then only the built-in estimator is used.
     let finder: RouteFinder?
     package let counts: ArrivalCounts
-    /// What was learned about trips whose last follower disconnected a moment ago.
+    /// What was learned about trips whose last follower has just disconnected.
     let learned = LearnedTrips()
     /// `nil` if geocoding is not configured.
     package let geocoder: (@Sendable (ETAStore) -> Geocoder)?

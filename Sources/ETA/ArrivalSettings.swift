@@ -29,8 +29,8 @@ package struct ArrivalSettings: Sendable {
 
     package init() {}
 
-    /// The lease expires a thirtieth of the interval early, so slightly early ticks find it free. With one minute that
-    /// is 58 s, and never more than 60 queries an hour.
+    /// The lease expires a thirtieth of the interval early, so slightly early ticks find it free. With an interval of one
+    /// minute the lease lasts 58 s, and there are still at most 60 queries an hour.
     var lease: Duration { self.interval * 29 / 30 }
 
     /// The bounds of one job's arrival, in proportion to the interval.

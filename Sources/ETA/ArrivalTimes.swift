@@ -35,7 +35,7 @@ package final class ArrivalTimes {
 
     /// `Deadlines.tick` is a tenth of a second.
     private static let ticksOfASecond = 10
-    /// The built-in estimator knows no more than that of another gateway, so a younger result is not replaced.
+    /// Another gateway's result that is younger than this is not replaced: this gateway's built-in estimator knows no more.
     private static let minAge = Duration.seconds(5)
 
     /// - Parameters:
@@ -109,7 +109,7 @@ package final class ArrivalTimes {
         return view
     }
 
-    /// Called for every location, so the entry is modified in place.
+    /// Records a location. Called for every one, so the entry is modified in place.
     package func received(position frame: [UInt8], of job: JobID) {
         self.parts[Self.part(of: job)][job]?.received(position: frame)
     }
@@ -141,7 +141,7 @@ package final class ArrivalTimes {
     /// The last estimate that followers of the job received.
     package func lastEstimate(of job: JobID) -> ArrivalEstimate? { self[job]?.shown }
 
-    /// What the rider of a followed job travels with: known, or learned from the trip.
+    /// The vehicle of a followed job's rider: known, or learned from the trip.
     func assumedVehicle(of job: JobID) -> Vehicle? { self[job]?.learned?.assumedVehicle }
 
     // MARK: calculations
@@ -162,7 +162,7 @@ package final class ArrivalTimes {
             }
             self.parts[part].formIndex(after: &index)
         }
-        // Afterwards, because a step may change the jobs.
+        // Only now, because a step may change the jobs.
         for (job, step) in steps {
             switch step {
             case .calculate(let calculation): self.calculate(calculation, job)
@@ -177,7 +177,7 @@ package final class ArrivalTimes {
         guard let rider = self[job]?.rider else { return }
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
         self.before.stops(before: job, of: rider).whenComplete { result in
-            // When Redis fails, the stops stay as they were.
+            // If Redis fails, the stops stay as they were.
             if case .success(let stops) = result { bound.value[job]?.before = stops }
             bound.value.claim(calculation, job)
         }

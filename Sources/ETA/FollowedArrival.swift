@@ -1,6 +1,6 @@
-// The arrival of one followed job on one event loop: takes locations and results, and decides the next step. All loops
-// receive the same messages. States that need no calculation (for example, that the estimate is too old) are sent by
-// each loop to its own followers; results of calculations are published through Redis to all.
+// The arrival of one followed job on one event loop: receives locations and results, and decides the next step. All loops
+// receive the same messages. States that need no calculation (for example, that the estimate is too old) are sent by each loop
+// to its own followers; results of calculations are published through Redis to all loops.
 
 internal import EnrouteWire
 internal import LiveState
@@ -24,23 +24,23 @@ struct FollowedArrival {
     private let bounds: ArrivalTime.Bounds
     private var time: ArrivalTime
     private var estimator: TravelEstimator
-    /// What the rider travels with, according to the rider's card; `nil` to learn it from the trip.
+    /// The vehicle on the rider's card; `nil` to learn it from the trip.
     var vehicle: Vehicle? {
         get { self.estimator.vehicle }
         set {
             guard newValue != self.estimator.vehicle else { return }
             self.estimator.vehicle = newValue
-            // Another vehicle may take another way, and another time.
+            // Another vehicle may take another route, and another time.
             if self.last != nil { self.deviated() }
         }
     }
-    /// What the arrival is estimated from before there is a position; `nil` if nothing is known.
+    /// The basis of an estimate before there is a position; `nil` if nothing is known.
     var early: EarlyArrival? { didSet { self.settledUntil = 0 } }
     /// The last position, its time by the phone's corrected clock, and when it was received.
     private var last: (place: Coordinate, at: Int64, received: UInt64)?
     /// The frame of the newest position. It is decoded once a second, however many arrive.
     private var unread: [UInt8]?
-    /// Until then there is nothing to do, unless something is received.
+    /// Until this time `next` returns `wait`, unless something is received.
     private var settledUntil: UInt64 = 0
     /// The last estimate that followers received.
     private(set) var lastSent: ArrivalEstimate?
@@ -52,9 +52,9 @@ struct FollowedArrival {
     private var announced: Int64?
     /// The job's zone, for other systems.
     var zone: ZoneID?
-    /// The stops the rider makes first, in order; `nil` for a stop without a known location.
+    /// The stops the rider makes first, in order; `nil` for a stop whose location or length is unknown.
     var before: [Coordinate?] = []
-    /// The way ahead, as it was last calculated; `nil` when the rider has left it.
+    /// The route ahead, as it was last calculated; `nil` when the rider has left it.
     private var route: HeldRoute?
     /// The predictions of this loop by source, scored at the arrival.
     private var cards: [ArrivalSource: Scorecard] = [:]
@@ -84,7 +84,7 @@ struct FollowedArrival {
     /// Stores only a reference. The frame is decoded at the next check.
     mutating func received(position frame: [UInt8]) { self.unread = frame }
 
-    /// Metres. A rider who is that close to the destination is about to arrive. Many do so earlier than predicted.
+    /// Meters. A rider this close to the destination is about to arrive, often earlier than predicted.
     static let nearMeters = 150.0
 
     /// - Parameter now: when it was received, or would have been.
@@ -96,7 +96,7 @@ struct FollowedArrival {
         self.estimator.observe(Reading(fix))
         let metersAhead = self.route?.follow(fix.place)
         let metersToGo = metersAhead ?? Point(fix.place).meters(to: Point(self.destination))
-        // Without the line of a route, a rider may be on the other bank of a river.
+        // Without the line of a route, a rider who is close may be on the other bank of a river.
         let knowsWay = metersAhead != nil || self.lastKnown?.source == ArrivalSource.builtIn.rawValue
         self.time.observe(
             metersToGo: metersToGo, isAlongRoute: metersAhead != nil,
@@ -104,16 +104,16 @@ struct FollowedArrival {
         if self.route != nil, metersAhead == nil { self.deviated() }
     }
 
-    /// Whether the phone's clock was corrected since the last position: its times advance by more than what has passed. A
-    /// position that was delayed looks the same, and little is lost by it.
+    /// Whether the phone's clock was corrected since the last position: the times of the positions advance by more than has
+    /// passed. A delayed position looks the same; treating it as a correction costs little.
     private func isAfterCorrection(_ fix: Fix, _ now: UInt64) -> Bool {
         guard let last = self.last else { return false }
         let passed = Int64(clamping: (now - min(now, last.received)) / 1_000_000)
         return fix.at - last.at > passed + ClockSkew.tolerance
     }
 
-    /// The last calculation no longer applies. Followers see for themselves that the rider is elsewhere; new ones do not
-    /// receive the route.
+    /// The last calculation no longer applies. Current followers see for themselves that the rider is elsewhere; new ones do
+    /// not receive the route.
     private mutating func deviated() {
         self.settledUntil = 0
         self.route = nil
@@ -123,8 +123,8 @@ struct FollowedArrival {
 
     /// Records an estimate that was sent to the job's followers.
     ///
-    /// - Parameter age: ns since it was calculated; 0 for one that has just arrived, because clocks of gateways are not
-    ///   compared.
+    /// - Parameter age: ns since it was calculated; 0 for an estimate that has just arrived, because the clocks of gateways
+    ///   are not compared.
     mutating func received(_ estimate: ArrivalEstimate, age: UInt64 = 0, now: UInt64) {
         self.settledUntil = 0
         self.lastSent = estimate
@@ -134,7 +134,7 @@ struct FollowedArrival {
         if estimate != self.own { self.time.adopt(seconds: Double(seconds), from: now - min(now, age), now: now) }
     }
 
-    /// Redis has lost the last result. Followers know it, and others shall find it again.
+    /// Redis has lost the last result. Followers have received it, and it should be stored again for others.
     mutating func resultLost() {
         guard self.lastSent?.state == .ok else { return }
         self.settledUntil = 0
@@ -147,7 +147,7 @@ struct FollowedArrival {
         self.cards[source, default: Scorecard()].predicted(remaining: Double(seconds), at: Double(now) / 1e9)
     }
 
-    /// An arrival time that differs from the last one by at least this is an event for other systems, ms.
+    /// ms. An estimate whose arrival time differs from the last one by at least this is an event for other systems.
     static let announcedChange: Int64 = 120_000
 
     /// Decides whether an estimate that was published is an event for other systems.
@@ -177,13 +177,13 @@ struct FollowedArrival {
         }
     }
 
-    /// Records an estimate that was sent before there is a position.
+    /// Records an estimate that was sent while there is no position.
     mutating func sent(early estimate: ArrivalEstimate?, of early: EarlyArrival?) {
         self.early = early
         if early != nil { self.lastSent = estimate }
     }
 
-    /// The rider's positions ended, so everything starts again.
+    /// Starts again, because the rider's positions ended.
     mutating func ended() {
         let (zone, vehicle) = (self.zone, self.vehicle)
         self = Self(rider: self.rider, destination: self.destination, bounds: self.bounds)
@@ -268,30 +268,35 @@ struct FollowedArrival {
             vehicle: self.estimator.assumedVehicle)
     }
 
-    /// Seconds spent at the stops before, which providers do not include.
+    /// Seconds spent at the preceding stops, which providers do not include.
     private var standingSeconds: Double { if case .through(_, let seconds) = self.path { seconds } else { 0 } }
 
     /// Ends a calculation.
     ///
-    /// - Parameter route: of a provider or of the street network; `nil` to use the built-in estimator.
+    /// - Parameter route: from a provider or the street network; `nil` to use the built-in estimator.
     /// - Returns: the estimate to publish; `nil` if there is none or the result is too late.
     mutating func finish(
         _ calculation: ArrivalTime.Calculation, by route: SourcedRoute?, now: UInt64, wall: Int64
     ) -> ArrivalEstimate? {
         guard let seconds = self.seconds(by: route) else {
             self.time.failed(calculation, now: now)
+            // What was calculated before such a stop was listed does not count down.
+            if self.before.contains(nil) {
+                self.time.invalidated()
+                (self.lastKnown, self.own, self.route) = (nil, nil, nil)
+            }
             return nil
         }
         let isNew = self.time.succeeded(calculation, seconds: seconds, now: now)
-        // Close to the destination, followers receive what they do not know yet. For them, a rider who waits at the door
-        // stays about to arrive.
+        // Close to the destination, followers receive only changes that they see. A rider who waits at the door stays "about
+        // to arrive".
         guard isNew || Self.isShared(calculation) else { return nil }
         guard case .ok(let remaining) = self.time.state(now: now) else { return nil }
         let confidence: ArrivalConfidence = route.map { $0.answer.knowsTraffic ? .high : .medium } ?? .low
         let source = (route?.source ?? .builtIn).rawValue
         let range = self.range(ofSeconds: remaining, source: source, wall)
         self.route = self.last.flatMap { last in
-            // The way takes as long as the estimate says.
+            // The route takes as long as the estimate says.
             if let route {
                 return HeldRoute(
                     route.answer.taking(seconds - self.standingSeconds), from: last.place, to: self.destination,
@@ -320,14 +325,14 @@ struct FollowedArrival {
         }
     }
 
-    /// The way that is still ahead. It is not shown for another number of stops than it was calculated for, because it
-    /// would lead to the wrong ones.
+    /// The route that is still ahead. It is not shown if the number of preceding stops has changed since it was calculated,
+    /// because it would lead to the wrong ones.
     private func remainingRoute(stopsBefore: Int64?) -> RemainingRoute? {
         guard let route, route.stopsBefore == stopsBefore, let last else { return nil }
         return route.ahead(of: last.place)
     }
 
-    /// The last estimate as new followers receive it: with the way from the rider's position only.
+    /// The last estimate as new followers receive it: its route starts at the rider's position.
     var shown: ArrivalEstimate? {
         guard var shown = self.lastSent, shown.route != nil else { return self.lastSent }
         shown.route = self.remainingRoute(stopsBefore: shown.stopsBefore)
@@ -337,8 +342,8 @@ struct FollowedArrival {
     /// What was learned about the trip; `nil` before there is a position.
     var learned: TravelEstimator? { self.last == nil ? nil : self.estimator }
 
-    /// When most riders arrive for whom these seconds are estimated, ms since the epoch. Only our own estimators are
-    /// calibrated, so the estimates of providers have no range.
+    /// The range within which 80 % of the riders arrive for whom these seconds are estimated, ms since the epoch. Only the
+    /// gateway's own estimators are calibrated, so the estimates of providers have no range.
     private func range(ofSeconds seconds: Double, source: String?, _ wall: Int64) -> ClosedRange<Int64>? {
         guard [ArrivalSource.builtIn.rawValue, ArrivalSource.streets.rawValue].contains(source) else { return nil }
         let range = self.estimator.range(ofSeconds: seconds)
@@ -355,7 +360,7 @@ struct FollowedArrival {
         case cede
     }
 
-    /// Whether the calculation needs the lease. Close to the destination it does not, because no provider knows more.
+    /// Whether the calculation needs the lease. Close to the destination it does not need one, because it queries no provider.
     static func isShared(_ calculation: ArrivalTime.Calculation) -> Bool {
         switch calculation.reason {
         case .due, .deviation: true
@@ -363,9 +368,9 @@ struct FollowedArrival {
         }
     }
 
-    /// - Parameter isOurs: whether this gateway holds the lease. If not, another gateway calculated less than the
-    ///   interval ago and will do so again. Until then the gateway's own estimators are better than nothing, and better
-    ///   than an invalid estimate.
+    /// - Parameter isOurs: whether this gateway holds the lease. If not, another gateway calculated less than an interval ago
+    ///   and will calculate again. Until then the gateway's own estimators are better than nothing, and better than an invalid
+    ///   estimate.
     mutating func turn(_ calculation: ArrivalTime.Calculation, isOurs: Bool, now: UInt64) -> Turn {
         if isOurs {
             self.time.asked(calculation)

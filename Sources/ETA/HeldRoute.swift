@@ -1,4 +1,4 @@
-// The way ahead of one rider between two calculations: where it begins and ends, and whether the rider is still on it.
+// The route ahead of one rider between two calculations: where it starts and ends, and whether the rider is still on it.
 
 internal import EnrouteWire
 internal import Routing
@@ -10,10 +10,10 @@ struct HeldRoute: Hashable {
     /// The number of stops that the route passes first; `nil` for none.
     let stopsBefore: Int64?
     private let line: RouteLine
-    /// Where the rider is, in metres from the start of the line.
+    /// Where the rider is, in meters from the start of the line.
     private var along = 0.0
 
-    /// Metres. A point of the query that is closer to the line is not added to it.
+    /// Meters. A point of the query that is closer to the line is not added to it.
     private static let nearEnd = 5.0
 
     private init?(_ route: RemainingRoute?, _ stopsBefore: Int64?) {
@@ -21,7 +21,7 @@ struct HeldRoute: Hashable {
         (self.route, self.stopsBefore, self.line) = (route, stopsBefore, line)
     }
 
-    /// The route of an estimate that was published.
+    /// Creates the route of an estimate that was published.
     ///
     /// - Parameter age: seconds since it was calculated.
     init?(_ estimate: ArrivalEstimate, age: Double) {
@@ -29,13 +29,13 @@ struct HeldRoute: Hashable {
         self.along = self.route.meters(after: age)
     }
 
-    /// The line of a provider from the rider to the destination. It begins and ends at streets, and if it was calculated
-    /// for a place nearby it may begin elsewhere; so it is cut and continued to both places.
+    /// The line of a provider from the rider to the destination. It starts and ends on streets. A cached line may have been
+    /// calculated for a place nearby and start elsewhere. So it is cut, or extended to both places.
     ///
-    /// - Returns: `nil` without a line, and for one that leads from or to somewhere else.
+    /// - Returns: `nil` without a line, and for a line that starts or ends somewhere else.
     init?(_ answer: RouteAnswer, from start: Coordinate, to end: Coordinate, stopsBefore: Int64?) {
         guard let places = answer.line, let whole = RouteLine(places) else { return nil }
-        // A route with stops may pass the start again later, so only a route without is cut.
+        // A route with stops may pass the start again later, so only a route without stops is cut.
         let spot = whole.nearest(to: start, near: 0)
         let isDirect = stopsBefore == nil
         var rest = isDirect ? whole.places(from: spot) : places
@@ -51,7 +51,7 @@ struct HeldRoute: Hashable {
 
     /// Records where the rider is.
     ///
-    /// - Returns: the metres ahead of the rider; `nil` if the rider has left the route.
+    /// - Returns: the meters ahead of the rider; `nil` if the rider has left the route.
     mutating func follow(_ place: Coordinate) -> Double? {
         let spot = self.line.nearest(to: place, near: self.along)
         guard spot.away <= RemainingRoute.leftMeters else { return nil }

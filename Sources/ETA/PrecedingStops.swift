@@ -1,4 +1,4 @@
-// The stops that a rider makes before a job. The arrival time includes the path through all of them.
+// The stops that a rider makes before a job. The arrival time includes the route through all of them.
 
 package import EnrouteWire
 package import LiveState
@@ -17,16 +17,17 @@ package struct PrecedingStops: Sendable {
     /// Reads the stops before a job.
     ///
     /// - Parameter rider: the rider of the stops. Stops of other riders and completed stops are ignored.
-    /// - Returns: the stops in order; `nil` for a stop without a known location.
+    /// - Returns: the locations of the stops in order; `nil` for a stop whose location or length is unknown. A visit
+    ///   takes minutes or hours, so no arrival time includes one.
     package func stops(before job: JobID, of rider: PersonID) -> EventLoopFuture<[Coordinate?]> {
         self.stopSequences.stops(before: job).flatMap { jobs in
             EventLoopFuture.whenAllSucceed(jobs.map { self.ledger.recover($0) }, on: self.ledger.eventLoop)
         }.map { recoveries in
             recoveries.compactMap { recovery in
-                guard let record = recovery?.record, record.rider == rider, record.status.endOfTravel == nil else {
+                guard let record = recovery?.record, record.rider == rider, record.status.end == nil else {
                     return nil
                 }
-                return .some(record.destination)
+                return .some(record.kind == .service ? nil : record.destination)
             }
         }
     }

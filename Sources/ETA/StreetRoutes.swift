@@ -1,5 +1,5 @@
-// Routes in the gateway's own street network. They are work for the CPU, so they run on threads of their own, beside the
-// event loops, and a bounded number waits for them.
+// Routes in the gateway's own street network. They take CPU time, so they are calculated on separate threads instead of the
+// event loops, and the number of waiting searches is bounded.
 
 internal import NIOPosix
 internal import Routing

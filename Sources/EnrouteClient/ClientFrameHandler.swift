@@ -12,7 +12,7 @@ final class ClientFrameHandler: ChannelDuplexHandler {
     typealias OutboundIn = [UInt8]
     typealias OutboundOut = WebSocketFrame
 
-    /// How the connection ended. Readers receive it as an error; it is stored for tasks that only write.
+    /// How the connection ended. Tasks that read receive it as an error; it is stored for those that only write.
     private let ending: NIOLockedValueBox<ClientError?>
     private var isClosing = false
 

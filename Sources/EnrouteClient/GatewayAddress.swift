@@ -11,11 +11,11 @@ package struct GatewayAddress: Hashable, Sendable {
     /// `/enroute`; empty without one.
     let prefix: String
 
-    /// The ports of TCP to which a client can connect.
+    /// The TCP ports to which a client can connect.
     private static let ports = 1...65_535
 
-    /// - Parameter url: `wss://host[:port][/prefix]` or `ws://host[:port][/prefix]`, with or without a slash at the end. An IPv6
-    ///   address is in brackets (RFC 3986 section 3.2.2). `/v1` is not part of it.
+    /// - Parameter url: `wss://host[:port][/prefix]` or `ws://host[:port][/prefix]`, with or without a slash at the end. An
+    ///   IPv6 address is in brackets (RFC 3986 section 3.2.2). `/v1` is not part of it.
     package init(_ url: String) throws(ClientError) {
         let parts = url.split(separator: "://", maxSplits: 1)
         guard parts.count == 2, parts[0] == "wss" || parts[0] == "ws" else { throw .malformedURL(url) }
@@ -43,7 +43,7 @@ package struct GatewayAddress: Hashable, Sendable {
         self.port = port
     }
 
-    /// Whether the host is a name. The TLS handshake contains only names, no addresses (RFC 6066 section 3).
+    /// Whether the host is a name. In TLS, SNI contains only names, no addresses (RFC 6066 section 3).
     var isName: Bool { !self.isIPv6 && !self.host.allSatisfy { $0.isNumber || $0 == "." } }
 
     /// The value of the header field `host`.
@@ -60,8 +60,8 @@ package struct GatewayAddress: Hashable, Sendable {
         return true
     }
 
-    /// Accepts the unreserved characters of RFC 3986 section 2.3, but no empty segment, which proxies may remove. A path that
-    /// ends with `/v1` is the address of a WebSocket, to which `/v1` would be added once more.
+    /// Accepts the unreserved characters of RFC 3986 section 2.3, but no empty segment, because proxies may remove it. Rejects
+    /// a path that ends with `/v1`: it is the address of a WebSocket, to which `/v1` would be added again.
     private static func prefix(_ path: Substring) -> String? {
         let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
         let named = segments.last == "" ? segments.dropLast() : segments

@@ -45,7 +45,7 @@ public struct GatewayConnection: Sendable {
         public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(inbound: self.inbound.makeAsyncIterator()) }
     }
 
-    /// Until the socket is open, and from then until the gateway has answered the upgrade request.
+    /// Timeouts for opening the socket, and from then on for the answer to the upgrade request.
     private static let (connectWithin, upgradeWithin) = (TimeAmount.seconds(5), TimeAmount.seconds(10))
 
     public let messages: Messages

@@ -96,22 +96,8 @@ package struct CloudEvent: Sendable {
         _ body: some Sequence<UInt8>, mediaType: String?, header: (String) -> String?
     ) throws(EventFault) -> CloudEvent {
         try CloudEvent(details: JobDetails.decode(body)) { name throws(EventFault) in
-            name == "datacontenttype" ? mediaType : header(name).map(Self.percentDecoded)
+            name == "datacontenttype" ? mediaType : header(name)?.percentDecoded
         }
-    }
-
-    /// Decodes `%xx` escapes (RFC 3986 section 2.1).
-    private static func percentDecoded(_ text: String) -> String {
-        var (bytes, rest): ([UInt8], Substring.UTF8View) = ([], Substring(text).utf8)
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%"), let value = UInt8(String(Substring(rest.prefix(2))), radix: 16) else {
-                bytes.append(byte)
-                continue
-            }
-            bytes.append(value)
-            rest = rest.dropFirst(2)
-        }
-        return String(decoding: bytes, as: UTF8.self)
     }
 
     private static func isJSON(_ mediaType: String) -> Bool {

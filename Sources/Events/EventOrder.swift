@@ -22,7 +22,8 @@ package enum EventOrder: Sendable, Hashable {
         _ status: JobStatus, of kind: JobKind, after current: JobStatus, since currentAt: Int64, occurredAt: Int64?
     ) {
         guard kind.statuses.contains(status) else {
-            self = .rejected("A \(kind.rawValue) never has the status \(status.rawValue).")
+            self = .rejected(
+                "A \(kind.rawValue) never has the status \(status.rawValue). Use one of \(Self.list(kind.statuses)).")
             return
         }
         let isBehind = status == current || Self.reaches(current, from: status)
@@ -40,8 +41,16 @@ package enum EventOrder: Sendable, Hashable {
             let isNewer = occurredAt.map { $0 >= currentAt } ?? mayFollow
             self = isNewer ? (mayFollow ? .next : .notYet) : .superseded
         case (false, false):
-            self = .rejected("The job is \(current.rawValue) and cannot become \(status.rawValue).")
+            let what = "The job is \(current.rawValue) and cannot become \(status.rawValue)"
+            self = .rejected(
+                current.successors.isEmpty
+                    ? "\(what): \(current.rawValue) is final."
+                    : "\(what). It can become \(Self.list(current.successors)).")
         }
+    }
+
+    private static func list(_ statuses: [JobStatus]) -> String {
+        statuses.map(\.rawValue).joined(separator: ", ")
     }
 
     /// Whether a job can have a status only once: the lifecycle does not lead back to it.

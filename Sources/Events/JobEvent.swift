@@ -166,9 +166,6 @@ extension CloudEvent {
     /// Hexadecimal, 64 digits.
     private var digest: String {
         let named = "\(self.source.utf8.count)|\(self.source)|\(self.id)"
-        return SHA256.hash(data: Array(named.utf8)).map { byte in
-            let digits = String(byte, radix: 16)
-            return byte < 16 ? "0" + digits : digits
-        }.joined()
+        return SHA256.hash(data: Array(named.utf8)).hexadecimal
     }
 }

@@ -2,6 +2,7 @@
 // (docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html). Forty lines instead of a dependency.
 
 internal import Crypto
+internal import EnrouteWire
 internal import FoundationEssentials
 
 /// The credentials for a queue, from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN.
@@ -35,15 +36,15 @@ struct SigV4Signature: Sendable {
         let names = sorted.map(\.key).joined(separator: ";")
         let canonical =
             "POST\n\(path)\n\n" + sorted.map { "\($0.key):\($0.value)\n" }.joined()
-            + "\n\(names)\n" + Self.hexadecimal(SHA256.hash(data: body))
+            + "\n\(names)\n" + SHA256.hash(data: body).hexadecimal
         let scope = "\(day)/\(self.region)/\(self.service)/aws4_request"
         let text =
-            "AWS4-HMAC-SHA256\n\(time)\n\(scope)\n" + Self.hexadecimal(SHA256.hash(data: Array(canonical.utf8)))
+            "AWS4-HMAC-SHA256\n\(time)\n\(scope)\n" + SHA256.hash(data: Array(canonical.utf8)).hexadecimal
         var key = SymmetricKey(data: Array("AWS4\(self.credentials.secret)".utf8))
         for part in [day, self.region, self.service, "aws4_request"] {
             key = SymmetricKey(data: HMAC<SHA256>.authenticationCode(for: Array(part.utf8), using: key))
         }
-        let signature = Self.hexadecimal(HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: key))
+        let signature = HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: key).hexadecimal
         headers["authorization"] =
             "AWS4-HMAC-SHA256 Credential=\(self.credentials.keyID)/\(scope), SignedHeaders=\(names), Signature=\(signature)"
         return headers
@@ -53,9 +54,5 @@ struct SigV4Signature: Sendable {
     private static func text(_ seconds: Int64) -> String {
         Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601)
             .replacing("-", with: "").replacing(":", with: "")
-    }
-
-    private static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
-        bytes.map { $0 < 16 ? "0" + String($0, radix: 16) : String($0, radix: 16) }.joined()
     }
 }

@@ -115,7 +115,7 @@ package struct PoolConsistencyCheck: Sendable {
     /// - Returns: whether nothing is missing. `false` once may mean that a change is on its way; `false` twice that it
     ///   was lost.
     package mutating func agrees(asked: Int64, version: Int64, isKnown: Bool, seen: Int64) -> Bool {
-        // Another master, which does not have the changes that were sent.
+        // A new master, which lacks changes that were sent.
         if !isKnown, version < asked { return false }
         if let expected {
             self.expected = nil

@@ -20,9 +20,10 @@ struct GatewayLoops: Sendable {
     let states: [NIOLoopBound<LoopState>]
     let load: SharedLoad
     let quotas: Quotas
+    let revocations: Revocations
     let settings: GatewaySettings
     let issuerKeys: IssuerKeys?
-    let eventCounts: SharedCounts
+    let eventCounts = SharedCounts()
     let webhookCounts = SharedCounts()
     let pushCounts = SharedCounts()
     let arrivalCounts: ArrivalCounts
@@ -95,6 +96,21 @@ struct GatewayLoops: Sendable {
             case .startTime: GaugeSamples(gauge, Double(self.startedAt) / 1000)
             }
         }
+    }
+
+    /// The services of each event loop, for REST handlers.
+    var services: [LoopServices] {
+        get async throws {
+            var services: [LoopServices] = []
+            for (loop, state) in zip(self.loops, self.states) {
+                services.append(try await loop.submit { state.value.services }.get())
+            }
+            return services
+        }
+    }
+
+    func stop() {
+        for (loop, state) in zip(self.loops, self.states) { loop.execute { state.value.stop() } }
     }
 
     func shed(percent: Int) {

@@ -1,5 +1,5 @@
-// Entity tags. The digest in a tag has no key: whoever can guess the digested values can confirm the guess. It must not cover
-// anything that a reader of the tag may not see.
+// Entity tags. The digest in a tag has no key: a client that guesses the digested values can confirm its guess. So the digest
+// must not cover anything that a reader of the tag may not see.
 
 internal import Crypto
 internal import EnrouteWire
@@ -24,8 +24,7 @@ package struct EntityTag: Hashable, Sendable, CustomStringConvertible {
     package init(digestOf bytes: [UInt8]) { self.description = "\"\(Self.digest(of: bytes))\"" }
 
     private static func digest(of bytes: some DataProtocol) -> String {
-        SHA256.hash(data: bytes).prefix(Self.digestBytes)
-            .map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
+        SHA256.hash(data: bytes).prefix(Self.digestBytes).hexadecimal
     }
 
     /// Returns whether an `If-None-Match` header matches this tag (RFC 9110 section 13.1.2). The header is a list of tags,

@@ -10,7 +10,7 @@ internal import Telemetry
 package struct GatewayRequestContext: RequestContext {
     package var coreContext: CoreRequestContextStorage
     package let channel: any Channel
-    /// The client: the peer of the socket, or who a balancer names with the PROXY protocol.
+    /// The client: the peer of the socket, or the client that a balancer names with the PROXY protocol.
     package var peer: SocketAddress?
     package private(set) var trace: RequestTrace?
     /// The rate limit that applied to the request.

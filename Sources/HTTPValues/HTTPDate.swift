@@ -10,7 +10,8 @@ package enum HTTPDate {
     /// The last time with a year of four digits, in seconds.
     private static let last: Int64 = 253_402_300_799
 
-    /// - Parameter milliseconds: since the Unix epoch; times before it and after the year 9999 are cut off there.
+    /// - Parameter milliseconds: since the Unix epoch; earlier times and times after the year 9999 are replaced by the nearest
+    ///   valid time.
     package static func text(_ milliseconds: Int64) -> String {
         let seconds = min(max(milliseconds / 1000, 0), Self.last)
         let (day, time) = (seconds / Self.daySeconds, seconds % Self.daySeconds)

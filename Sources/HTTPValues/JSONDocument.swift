@@ -16,13 +16,13 @@ package enum JSONDocument {
         try? JSONDecoder().decode(type, from: Data(bytes))
     }
 
-    /// Why bytes cannot be decoded, where the decoder does not say it.
+    /// Why bytes cannot be decoded, if the decoder does not report it.
     package enum Fault: Error, Hashable {
         /// Not JSON.
         case malformed
         /// The member with this path has an invalid number, or one that does not fit into 64 bits.
         case number(path: String)
-        /// It is JSON: a number has a fraction, or is too great, where an integer is expected.
+        /// A number has a fraction, or is too large, where an integer is expected.
         case integer
     }
 
@@ -48,7 +48,8 @@ private struct Numbers: Decodable {
         init?(intValue: Int) { nil }
     }
 
-    /// Deeper than any document of the interface. What is below it is not read, so that no document exhausts the stack.
+    /// Greater than the depth of any document of the interface. Deeper values are not read, so that no document exhausts the
+    /// stack.
     private static let maxDepth = 16
 
     init(from decoder: any Decoder) throws {

@@ -1,4 +1,4 @@
-// What is left of a client's rate limit, as the fields RateLimit and RateLimit-Policy say it
+// What is left of a client's rate limit, for the header fields RateLimit and RateLimit-Policy
 // (draft-ietf-httpapi-ratelimit-headers), so that a client can slow down before it is refused.
 
 package import HTTPTypes

@@ -2,6 +2,8 @@
 // request has none. Responses, problem documents and log messages contain the trace ID, so a failure that a client reports
 // can be found in the log.
 
+internal import EnrouteWire
+
 /// The trace that a request belongs to, and this gateway's span in it (www.w3.org/TR/trace-context, section 3.2).
 package struct RequestTrace: Hashable, Sendable {
     /// 32 characters of [0-9a-f], not all zero.
@@ -16,8 +18,9 @@ package struct RequestTrace: Hashable, Sendable {
     /// - Parameter traceparents: the values of the `traceparent` header. Anything but one valid value starts a new trace.
     package init(_ traceparents: [String]) {
         let parent = traceparents.count == 1 ? Self.parse(traceparents[0]) : nil
-        self.traceID = parent?.traceID ?? Self.digits(.random(in: .min ... .max)) + Self.digits(.random(in: 1 ... .max))
-        self.spanID = Self.digits(.random(in: 1 ... .max))
+        self.traceID =
+            parent?.traceID ?? UInt64.random(in: .min ... .max).hexadecimal + UInt64.random(in: 1 ... .max).hexadecimal
+        self.spanID = UInt64.random(in: 1 ... .max).hexadecimal
         self.isSampled = parent?.isSampled ?? false
         self.isContinued = parent != nil
     }
@@ -36,7 +39,7 @@ package struct RequestTrace: Hashable, Sendable {
         guard bytes.count >= Self.bytesOfFirstVersion else { return nil }
         let parts = bytes.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
         guard parts.count >= 4, parts.prefix(4).map(\.count) == [2, 32, 16, 2],
-            parts.prefix(4).allSatisfy({ $0.allSatisfy(\.isSmallHexDigit) }),
+            parts.prefix(4).allSatisfy({ $0.allSatisfy(\.isLowercaseHexDigit) }),
             parts[1...2].allSatisfy({ $0.contains { $0 != UInt8(ascii: "0") } })
         else { return nil }
         let version = String(decoding: parts[0], as: UTF8.self)
@@ -45,13 +48,4 @@ package struct RequestTrace: Hashable, Sendable {
         let flags = UInt8(String(decoding: parts[3], as: UTF8.self), radix: 16) ?? 0
         return (String(decoding: parts[1], as: UTF8.self), flags & 1 == 1)
     }
-
-    private static func digits(_ number: UInt64) -> String {
-        let digits = String(number, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
-    }
-}
-
-extension UInt8 {
-    fileprivate var isSmallHexDigit: Bool { (48...57).contains(self) || (97...102).contains(self) }
 }

@@ -1,6 +1,7 @@
-// What a rider's phone reports in the background, as a value that survives the end of the app: each event gives the next state.
+// What a rider's phone reports in the background, as a value that outlives the app: each event produces the next state.
 // Nothing here uses a network, a clock or a store, so tests can try every order of events. The rules are those of the queue
-// for sockets (enroute-timing.js): the newest reading wins, at the pace of the gateway, and nothing older than it accepts.
+// for sockets (enroute-timing.js): the newest reading wins, at the pace of the gateway, and readings that are too old are
+// dropped.
 //
 // All times are in ms by the local wall clock, because a monotonic clock starts again with each start of the app.
 
@@ -12,7 +13,10 @@ import {
 /** Longest interval that a gateway asks for, in seconds; also the pace after it refused a report. */
 export const LONGEST_INTERVAL = 20;
 
-/** Errors after which the same fixes may be accepted later, besides those that the gateway marks. */
+/** Errors after which this phone does not report for the job, until the rider switches travel mode on here. */
+const ENDING = ['other_device', 'travel_mode_off'];
+
+/** Errors after which the same fixes may be accepted later, in addition to those that the gateway marks. */
 const PASSING = ['network', 'unauthorized', 'token_expired', 'rate_limited', 'unavailable'];
 
 /**
@@ -57,7 +61,7 @@ export function stateOf(text) {
 /** Returns the state with other jobs. Readings stay only if all of these jobs were reported before too. */
 export function withJobs(state, jobs) {
   if (jobs.length > MOST_JOBS) {
-    throw new RangeError(`A position can be reported for at most ${MOST_JOBS} jobs, not for ${jobs.length}.`);
+    throw new RangeError(`A location can be reported for at most ${MOST_JOBS} jobs, not for ${jobs.length}.`);
   }
   const invalid = jobs.find((job) => !isJob(job));
   if (invalid !== undefined) throw new RangeError(`Invalid job name: ${invalid}. Use 1 to 64 letters, digits, _ and -.`);
@@ -111,19 +115,37 @@ export function reported(state, wall) {
 
 /** Returns the state after an answer: what was reported is done, unless a job may accept it later. */
 export function answered(state, report, answer) {
-  const isRepeated = (answer?.refused ?? []).some(({code}) => PASSING.includes(code));
-  return next(state, {
+  const refused = answer?.refused ?? [];
+  const isRepeated = refused.some(({code}) => PASSING.includes(code));
+  return withoutEnded(next(state, {
     failures: 0, interval: seconds(finite(answer?.intervalSeconds, state.interval)),
     waiting: isRepeated ? state.waiting : newerThan(report, state),
-  });
+  }), report, refused);
+}
+
+/**
+ * Returns the state without the jobs that this phone no longer reports for. If the app has set the jobs since the report, the
+ * rider may have switched travel mode on again, and the next report decides.
+ */
+function withoutEnded(state, report, refused) {
+  const ended = refused.filter(({code}) => ENDING.includes(code)).map(({job}) => job);
+  if (ended.length === 0 || state.jobs !== report.jobs) return state;
+  const jobs = Object.freeze(state.jobs.filter((job) => !ended.includes(job)));
+  return jobs.length > 0 ? next(state, {jobs}) : next(nothing, {clockOffset: state.clockOffset});
 }
 
 /** Whether the same readings may be accepted later. */
 export const isPassing = (error) => error.retry === true || PASSING.includes(error.code) || error.status === 401;
 
-/** Returns the state after a failure. Readings that the gateway refused are gone; the others wait for the next attempt. */
+/**
+ * Returns the state after a failure. Readings that the gateway refused are gone; the others wait for the next attempt. If it
+ * refused all jobs, the error is that of the first.
+ */
 export function failed(state, report, error, wall, random) {
-  if (!isPassing(error)) return next(state, {failures: 0, interval: LONGEST_INTERVAL, waiting: newerThan(report, state)});
+  if (!isPassing(error)) {
+    const refused = next(state, {failures: 0, interval: LONGEST_INTERVAL, waiting: newerThan(report, state)});
+    return withoutEnded(refused, report, [{job: report.job, code: error.code}]);
+  }
   const delay = error.retryInMs ?? reconnectDelay(state.failures, null, wall, random);
   return next(state, {failures: state.failures + 1, notBefore: wall + delay});
 }

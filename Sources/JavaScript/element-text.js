@@ -1,11 +1,11 @@
-// What `<enroute-job>` shows, as a value: turns a view, a connection, the gateway's translations and the time into texts.
+// The texts of `<enroute-job>`, as a value: derives them from a view, a connection, the gateway's translations and the time.
 // Nothing here uses a document or a clock, so tests can try every state without a browser.
 
 import {arrivalText, updatedText} from './enroute-words.js';
 
 /** ms until a lost connection is shown: most reconnects are faster. */
 export const LOST_AFTER = 2_000;
-/** ms without a word from the gateway after which an older position is stale. Otherwise the gateway says which one is. */
+/** ms without a message from the gateway after which an older position is stale. Otherwise the gateway reports it. */
 export const STALE_AFTER = 30_000;
 
 /** `https://track.example/track/visit-1?lang=de#secret`: the address of a tracking link, with or without a language. */
@@ -13,7 +13,7 @@ export const LINK = /^(https?:\/\/.+)\/track\/([A-Za-z0-9_-]+)(?:\?[^#]*)?#(.+)$
 
 const TRAVELLING = ['on_the_way', 'in_transit'];
 const SEEN = ['live', 'stale'];
-/** Statuses whose short text says everything. */
+/** Statuses whose short text is sufficient. */
 const BRIEF = ['delivered', 'completed'];
 /** Reasons for the end of following after which nothing of the job stays visible. */
 const TAKEN_AWAY = ['revoked', 'reassigned'];
@@ -74,8 +74,9 @@ export function elementTexts(view, moment, texts) {
 function refusalOf(view, {connection, isLink}) {
   const {state, close} = connection;
   if (state === 'refused') {
-    // The session of a link ends with its job, and how the job ended stays visible.
-    if (close?.code === 4500 && view.ended) return TAKEN_AWAY.includes(view.ended) ? 'taken' : null;
+    if ([4500, 4502].includes(close?.code) && TAKEN_AWAY.includes(view.ended)) return 'taken';
+    // The session of a link ends with its job, but how the job ended stays visible.
+    if (close?.code === 4500 && view.ended) return null;
     if (close?.code === 4502) return isLink ? 'expired' : 'taken';
     return [4005, 4500].includes(close?.code) ? (isLink ? 'expired' : 'signIn') : 'other';
   }
@@ -94,7 +95,7 @@ function statusText(status, texts) {
   return (BRIEF.includes(status) ? text?.short : text?.long) ?? readable(status);
 }
 
-/** The tracking state. Why no location arrives is a sentence, and more important. */
+/** The tracking state, or the sentence that explains why no location arrives, which is more important. */
 function trackingText(view, isStale, texts) {
   const reason = view.unavailable && view.unavailable !== 'unavailable_unknown' && texts?.tracking?.[view.unavailable];
   if (reason && (isStale || view.position === null)) return reason[view.kind] ?? reason.spoken;
@@ -102,7 +103,7 @@ function trackingText(view, isStale, texts) {
   return texts?.tracking?.[name]?.short ?? readable(view.tracking);
 }
 
-/** The arrival time. Without a recent position nobody knows it. */
+/** The arrival time. Without a recent position it is shown as recalculating. */
 function arrivalOf(view, isStale, {wall, locale}, words) {
   if (!view.eta) return '';
   const eta = isStale ? {...view.eta, state: 'recalculating'} : view.eta;

@@ -48,7 +48,7 @@ export class EnrouteJob extends Base {
     this.#plan();
   }
 
-  // An element that only moves within the document stays connected.
+  // An element that is only moved within the document stays connected.
   disconnectedCallback() { this.#plan(); }
 
   attributeChangedCallback(name, before, after) { if (before !== after) this.#plan(); }
@@ -141,7 +141,7 @@ export class EnrouteJob extends Base {
     running.follow.stop();
     if (!running.given) running.enroute.stop();
     this.#lostSince = null;
-    // Nothing of a job stays visible that is not followed.
+    // Nothing stays visible of a job that is not followed.
     for (const name of this.#parts ? PARTS : []) this.#parts[name].textContent = '';
   }
 
@@ -179,7 +179,7 @@ export class EnrouteJob extends Base {
     const {connection} = running.enroute;
     const now = performance.now();
     this.#lostSince = connection.state === 'open' ? null : this.#lostSince ?? now;
-    // Sentences and names are of one language: a gateway without the reader's language answers in another.
+    // Sentences and names must be in one language: a gateway without the reader's language answers in another.
     const language = this.#texts?.language ?? this.#language;
     const locale = readersLocale(language, [...navigator.languages ?? [], this.#language]);
     const texts = elementTexts(running.follow.view, {
@@ -197,7 +197,7 @@ export class EnrouteJob extends Base {
   /** Screen readers announce the status, the tracking state and the connection, but not each minute of the arrival time. */
   #build() {
     const root = this.attachShadow({mode: 'open'});
-    // A content policy without inline styles allows these.
+    // A content policy without inline styles permits these.
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(STYLE);
     root.adoptedStyleSheets = [sheet];

@@ -110,7 +110,7 @@ export class GatewayConnection {
     try {
       credential = await this.#options.credential();
     } catch (error) {
-      // The server that issues tokens may be temporarily unavailable, just like a gateway.
+      // The server that issues tokens may be temporarily unavailable, like a gateway.
       if (attempt === this.#attempt) this.#lose(1006, `no credential is available: ${error?.message ?? error}`);
       return;
     }
@@ -166,7 +166,7 @@ export class GatewayConnection {
     }
     this.#trustMessages();
     this.#onMessage(message);
-    // Only after the listeners handled the message, so that they find a consistent state.
+    // Only after the listeners have handled the message, so that they find a consistent state.
     if (['welcome', 'degraded', 'restored'].includes(message.type)) this.#onChange();
   }
 
@@ -187,7 +187,7 @@ export class GatewayConnection {
     if (this.#pingedWallAt === null) return;
     const wall = this.#options.wall();
     const roundTrip = wall - this.#pingedWallAt;
-    // The newest of the fast answers counts, because the local clock may be corrected while the connection is open.
+    // The newest of the fast answers is used, because the local clock may be corrected while the connection is open.
     if (roundTrip >= 0 && roundTrip <= this.#roundTrip + SLOWER) {
       this.#roundTrip = Math.min(roundTrip, this.#roundTrip);
       this.clockOffset = serverTime - (wall - roundTrip / 2);
@@ -202,7 +202,7 @@ export class GatewayConnection {
     const now = this.#options.now();
     const {what, lookIn} = heartbeat({...this.#beat, expectsMessages: this.#expectsMessages()}, now);
     if (what === 'give up') return this.#lose(1006, 'the gateway did not answer a ping');
-    // The local clock was corrected: only a pong says by how much, and messages that keep arriving would put off the next ping.
+    // The local clock was corrected: only a pong says by how much, and messages that keep arriving would delay the next ping.
     const skew = this.#options.wall() - now;
     if (what === 'ping' || (!this.#beat.pingedAt && Math.abs(skew - this.#skew) > JUMP)) {
       this.#beat.pingedAt = now;
@@ -214,7 +214,7 @@ export class GatewayConnection {
       });
     }
     this.#skew = skew;
-    // Look again soon, because `expectsMessages` may change in the meantime.
+    // Check again soon, because `expectsMessages` may change in the meantime.
     this.#plan('look', Math.min(lookIn, PING_AFTER_EXPECTED), () => this.#check());
   }
 
@@ -363,7 +363,7 @@ export class TokenRenewal {
 
   async #renew() {
     const timer = this.#timer;
-    // Another connection, or a renewal by the app, has a timer of its own.
+    // Another connection, or a renewal by the app, has its own timer.
     const isCurrent = () => this.#gateway.isOpen && this.#timer === timer;
     try {
       const token = (await this.#options.credential())?.token;

@@ -41,7 +41,7 @@ export class SocketRequests {
       if (!this.gateway.send(message)) throw unreachable('There is no connection to the gateway.');
       const request = {key: keyOf(message.type, message.job), resolve, reject, isAwaited};
       request.timer = this.timers.setTimeout(() => {
-        // A late answer must not be taken for the answer to the next request, so the request keeps its place in the queue.
+        // A late answer must not be mistaken for the answer to the next request, so the request keeps its place in the queue.
         request.isLate = true;
         const late = this.#pending.filter(({key, isLate}) => isLate && key === request.key);
         if (request.mayBeLost) this.#remove(request);
@@ -112,14 +112,14 @@ export async function request({fetch, rest, timers, credential}, method, path, {
     });
     text = await response.text();
   } catch (error) {
-    const why = error?.message ?? error;
+    const why = abort.signal.aborted ? 'no answer in time' : error?.message ?? error;
     throw unreachable(signedIn ? `${method} ${path} got no answer: ${why}`
       : abort.signal.aborted ? CREDENTIAL_LATE : `No credential is available: ${why}`);
   } finally {
     timers.clearTimeout(timer);
   }
   let answer = text;
-  // Other text than JSON is returned as it is.
+  // Text that is not JSON is returned unchanged.
   try { answer = text === '' ? null : JSON.parse(text); } catch {}
   if (response.ok || response.status === 304) return {status: response.status, headers: response.headers, body: answer};
   const problem = answer !== null && typeof answer === 'object' ? answer : {};

@@ -1,5 +1,5 @@
-// The way ahead of a rider: decodes `eta.route`, finds a place on it, and moves a place along it. Pure values without a map, a
-// socket or a clock. A malformed route counts as none, because a page is better with a straight line than without a map.
+// The route ahead of a rider: decodes `eta.route`, finds a place on it, and moves a place along it. Pure values without a map,
+// a socket or a clock. A malformed route is ignored: a page with a straight line is better than a page without a map.
 
 /** Characters and places of a route, at most. The gateway sends 1,500 characters and 200 places. */
 export const LONGEST_ROUTE = 4_000;
@@ -7,9 +7,9 @@ export const MOST_PLACES = 1_000;
 /** A rider who is farther from the route than this, in m, has left it. The gateway sends another route soon. */
 export const LEFT_ROUTE = 80;
 
-/** m: of two points of a route whose distances from a place differ by more, the nearer one counts. */
+/** m: if the distances of two points of a route from a place differ by more, the nearer one is chosen. */
 const NEARLY_SAME = 40;
-/** m along the route that count like 1 m beside it, at first; and how much more a way back counts than a way ahead. */
+/** m along the route that cost as much as 1 m beside it; and the factor by which a way back costs more than one ahead. */
 const ALONG_PER_AWAY = 20;
 const BACKWARD = 3;
 
@@ -33,7 +33,7 @@ export function decodePolyline(polyline) {
       do {
         chunk = polyline.charCodeAt(at) - 63;
         at += 1;
-        // Six groups of five bits are more than 180 degrees need.
+        // Six groups of five bits, more than 180 degrees need.
         if (!(chunk >= 0 && chunk < 64) || shift > 25) return null;
         value |= (chunk & 31) << shift;
         shift += 5;
@@ -80,7 +80,7 @@ export class Route {
 
   get places() { return this.#places; }
 
-  /** A part as metres north and east. */
+  /** A part as meters north and east. */
   #part = (at) => {
     const [a, b] = [this.#places[at], this.#places[at + 1]];
     const scale = Math.cos((a.lat + b.lat) / 2 * RADIANS) * METRES_PER_DEGREE;
@@ -155,7 +155,7 @@ const headingOf = (north, east) => (Math.atan2(east, north) / RADIANS + 360) % 3
  * @returns {{lat: number, lon: number, heading: number}|null} null if the place is not on the route (`LEFT_ROUTE`)
  */
 export function advance(route, place, metres) {
-  // The route begins where the rider was when it was calculated, so the first pass is the likely one.
+  // The route starts where the rider was when it was calculated, so the first pass is the likely one.
   const {along, away} = route.find(place, 0);
   return away > LEFT_ROUTE ? null : route.at(along + metres);
 }

@@ -13,7 +13,7 @@ export const STABLE_AFTER = 10_000;
 export const SPREAD = 300;
 /** Longest delay that the client accepts from a gateway, in ms. */
 export const LONGEST_NOT_BEFORE = 600_000;
-/** ms until the session limit may have room again: the gateway ends our dead session within 35 s. */
+/** ms until the session limit may permit another session: the gateway ends a dead session of this client within 35 s. */
 export const SESSION_LIMIT_RETRY = 40_000;
 
 /**
@@ -52,7 +52,7 @@ export function closeMeaning(code) {
 
 // ---- renewing a token ----
 
-/** How long before its expiry, in ms, a token is renewed. One with a short life is renewed at half of it. */
+/** How long before its expiry, in ms, a token is renewed. A short-lived token is renewed after half of its lifetime. */
 export const RENEWAL_LEAD = 60_000;
 /** ms until the next attempt, if there was no newer token or the gateway refused it. */
 export const RENEWAL_RETRY = 15_000;
@@ -88,7 +88,7 @@ export const PING_AFTER_EXPECTED = 10_000;
 export const PONG_WITHIN = 4_000;
 /** ms from the start of an attempt to the welcome. */
 export const CONNECT_WITHIN = 15_000;
-/** Why a connection, or a request within as much time, failed while the app's function did not return. */
+/** Why a connection or a request failed: the app's function did not return in time. */
 export const CREDENTIAL_LATE = "The app's credential function did not answer within 15 s.";
 /** ms that a gateway may take to close the connection after the time in its `goaway`. */
 export const GOAWAY_GRACE = 2_000;
@@ -203,7 +203,7 @@ export class FixQueue {
    */
   add(jobs, fix) {
     if (jobs.length === 0 || jobs.length > MOST_JOBS) {
-      throw new RangeError(`A position can be published for 1 to ${MOST_JOBS} jobs, not for ${jobs.length}.`);
+      throw new RangeError(`A location can be reported for 1 to ${MOST_JOBS} jobs, not for ${jobs.length}.`);
     }
     const invalid = jobs.find((job) => !JOB_NAME.test(job));
     if (invalid !== undefined) throw new RangeError(`Invalid job name: ${invalid}. Use 1 to 64 letters, digits, _ and -.`);

@@ -1,6 +1,6 @@
-// What a follower sees of one job, as a value: each message from the gateway gives the next view and what changed. Nothing here
-// uses a socket or a clock, so tests can try every order of messages. Four rules always hold: a view never goes back in time, a
-// repeated message changes nothing, a reset always wins, and a position that nobody could have reached is not shown.
+// What a follower sees of one job, as a value: each message from the gateway produces the next view and what changed. Nothing
+// here uses a socket or a clock, so tests can try every order of messages. Four rules always hold: a view never goes back in
+// time, a repeated message changes nothing, a reset always wins, and a position that nobody could have reached is not shown.
 
 /** Highest plausible speed, m/s. */
 export const FASTEST = 60;
@@ -37,7 +37,7 @@ export function reduce(view, message, now, {fastest = FASTEST, wall = null} = {}
     case 'ended': return changed(view, 'ended', {ended: message.reason, ...nobodyToSee, ...hidden(message)});
     case 'error': return changed(view, 'refused', {refused: refusal(message), ...nobodyToSee, ...noDetails});
   }
-  // The remaining messages update a snapshot. Without one they are late or early and mean nothing.
+  // The remaining messages update a snapshot. Without a snapshot they are late or early and are ignored.
   if (!view.known || view.ended || view.refused) return {view, change: null};
   switch (message.type) {
     case 'status': return status(view, message);
@@ -55,7 +55,7 @@ const nobodyToSee = {
 };
 
 const noDetails = {riderCard: null, display: null, metadata: null, customerNote: null, recipient: null};
-/** What is gone at the end: who came, and everything else if the job is no longer shared with this person. */
+/** Removed at the end: the rider's card, and all details if the job is no longer shared with this person. */
 const hidden = ({reason}) => (['revoked', 'reassigned'].includes(reason) ? noDetails : {riderCard: null});
 
 /** Freezes new parts with the view. If no part is new, the view stays the same object. */
@@ -69,14 +69,14 @@ const isSame = (a, b) => a === b || (typeof a === 'object' && JSON.stringify(a) 
 const refusal = ({code, message}) => Object.freeze({code, message});
 const arrival = ({type, job, ...rest}) => Object.freeze(rest);
 
-/** Applies a snapshot. When a subscription resumes, what the view knows may be newer than the snapshot. */
+/** Applies a snapshot. When a subscription resumes, the view may be newer than the snapshot. */
 function snapshot(view, state, {now, wall}, isReset) {
   const goesOn = view.known && view.epoch === state.epoch && !isReset;
   const isBehind = goesOn && isBefore(state.id, view.id);
   const heading = isBehind
     ? {} : {status: state.status, statusAt: state.statusAt, steps: frozenSteps(state.steps), id: state.id};
   const hasPositions = !OVER.has(state.tracking) && state.tracking !== 'waiting';
-  // The view may be newer than what this gateway has read. A position that the gateway no longer shows is dropped.
+  // The view may be newer than what this gateway has read. A position that the gateway no longer shows is removed.
   const keepsOurs = goesOn && hasPositions && view.position && state.position
     && !isAfter(state.position.id, view.position.id);
   const position = keepsOurs ? view.position : freeze(hasPositions && state.position);
@@ -100,7 +100,7 @@ const freeze = (part) => (part ? Object.freeze(part) : null);
 const frozenSteps = (steps) => Object.freeze((steps ?? []).map((step) => Object.freeze(step)));
 
 function status(view, event) {
-  // Another epoch: a reset will follow. An older id: the snapshot contained it.
+  // If the epoch differs, a reset will follow. If the id is older, the snapshot contained the event.
   if (event.epoch !== view.epoch || !isBefore(view.id, event.id)) return {view, change: null};
   return changed(view, 'status', {
     status: event.status, statusAt: event.at, id: event.id, steps: stepsAt(view.steps, event.status),
@@ -127,7 +127,7 @@ export function stepsAt(steps, status) {
 
 function tracking(view, message) {
   const parts = {tracking: message.state, reason: message.reason ?? null, text: message.text ?? null};
-  // Remove the marker, otherwise it would glide to where another rider is later.
+  // Remove the marker: otherwise it would later glide to the position of another rider.
   const isSeen = TRACKED.has(message.state);
   return changed(view, 'tracking', isSeen ? parts : {...parts, ...nobodyToSee, unavailable: null});
 }
@@ -227,7 +227,7 @@ function afterChanges(pool, changes, version) {
   let {count} = pool;
   for (const {type, zone, prev, version: _, ...change} of changes) {
     const before = riders.get(change.rider);
-    // For a rider outside the list the client does not know whether `count` included them, so it assumes not.
+    // For a rider outside the list, it is unknown whether `count` included the rider. Assume that it did not.
     count += (change.available ? 1 : 0) - (before?.available ? 1 : 0);
     if (change.change === 'removed') riders.delete(change.rider);
     else {

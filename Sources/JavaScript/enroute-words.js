@@ -1,4 +1,4 @@
-// Formats times, distances and arrivals with `Intl`, in the reader's language, with the reader's clock and units. It holds
+// Formats times, distances and arrivals with `Intl`, in the reader's language, with the reader's clock and units. It contains
 // what all clients share; sentences of a page belong to the page. Functions take the time as an argument.
 
 /** Regions that measure roads in miles. */

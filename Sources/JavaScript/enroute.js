@@ -30,15 +30,15 @@ export class Enroute {
 
   /** @param {import('./enroute').EnrouteOptions} options */
   constructor(options) {
-    // REST is beside the WebSocket.
+    // REST has the same prefix as the WebSocket.
     const {url = '/v1', rest = `${/^(.*[^/])\/v1\/?$/.exec(url)?.[1] ?? ''}/api/v1`} = options;
     const [host, here] = [/^(?:ws|http)s?:\/\/[^/]+/, globalThis.location?.origin ?? ''];
     const absolute = (path, usual) => {
-      // The address of the gateway alone is complete, as for the Swift client.
+      // The gateway's address alone is complete, as for the Swift client.
       const [alone] = host.exec(path) ?? [];
       if (alone) return alone === path.replace(/\/$/, '') ? alone + usual : path;
       if (path.startsWith('/')) return (host.exec(url)?.[0] ?? here) + path;
-      // Behind an origin, a host without a scheme would be another host, and the credential would be sent to it.
+      // After an origin, a host without a scheme would become another host, and the credential would be sent to it.
       throw new TypeError(`This is not a valid address: ${path}`);
     };
     this.#options = {
@@ -63,7 +63,7 @@ export class Enroute {
   start() {
     for (const follow of this.#follows.values()) {
       if (!follow.isRefusedByConnection) continue;
-      // Listeners know the refusal: without `doubted`, the next snapshot is news to them even if the job is as it was.
+      // Listeners know the refusal. Without `doubted`, they would not be notified of the next snapshot of an unchanged job.
       follow.view = Object.freeze({...follow.view, refused: null, doubted: undefined});
       follow.isRefusedByConnection = false;
     }
@@ -163,12 +163,12 @@ export class Enroute {
 
   travel(job, active, {resume} = {}) {
     if (!active) {
-      // After this call nothing of the job is sent, even if the gateway cannot be reached now.
+      // After this call nothing is sent for the job, even if the gateway cannot be reached now.
       this.#travels.delete(job);
       this.#fixes.forget(job);
     }
     const answer = this.#requests.send(this.#travel(job, active, resume));
-    // What was not sent must not start later: the app is told that it failed.
+    // A request that was not sent must not start later: the app is notified that it failed.
     if (active && this.#requests.isWaiting('travel', job)) this.#travels.add(job);
     return answer;
   }
@@ -288,7 +288,7 @@ export class Enroute {
     const {replyTo, code, job, zone, retry} = message;
     const follow = this.#follows.get(job);
     const watched = this.#pools.get(zone);
-    // The connection is subscribed already, because a message was dropped.
+    // The connection is already subscribed, because a message was dropped.
     const isSubscribed = this.#retries.has('all') || this.#leaving.has(job);
     if (code === 'bad_request' && isSubscribed && /subscribe|watch/.test(replyTo)) return;
     if (replyTo === 'unsubscribe' && retry) {
@@ -333,7 +333,7 @@ export class Enroute {
     this.#retries.set(name, this.#options.timers.setTimeout(action, retryInMs));
   }
 
-  /** Whether the gateway should be sending something: positions of a live job, or the answer to a report. */
+  /** Whether the gateway should be sending messages: positions of a live job, or the answer to a report. */
   #expectsMessages() {
     const isLive = ({view}) => view.tracking === 'live' && !view.ended && !view.refused;
     return this.#fixes.isUnanswered || [...this.#follows.values()].some(isLive);
@@ -360,7 +360,7 @@ export class Enroute {
     this.#requests.disconnected();
   }
 
-  /** A session that may not reconnect must not keep what it saw, except after a token expired: that can be renewed. */
+  /** A session that may not reconnect must not keep what it received, unless its token expired: that can be renewed. */
   #refuseAll() {
     const {state, close: {code, reason} = {}} = this.connection;
     const {error} = closeMeaning(code);

@@ -43,11 +43,14 @@ export interface Outcome {
   readonly held: readonly string[];
   /** Jobs with a location that is as new. */
   readonly stale: readonly string[];
-  /** Jobs for which the gateway refused the report, and the error code. */
+  /**
+   * Jobs for which the gateway refused the report, and the error code. After `other_device` and `travel_mode_off`, the reporter
+   * stops for that job, and `jobs` no longer contains it: call `setJobs` when the rider switches travel mode on again.
+   */
   readonly refused: readonly {readonly job: string; readonly code: string; readonly reason?: string}[];
   /**
-   * Why there is no answer, or why all jobs were refused. `travel_mode_off` means that travel mode is off, `not_found` that the
-   * job is not visible to this rider: call `setJobs` without it.
+   * Why there is no answer, or why all jobs were refused. `not_found` means that the job is not visible to this rider: call
+   * `setJobs` without it.
    */
   readonly error: EnrouteError | null;
   /** Number of fixes that wait for the next report. */

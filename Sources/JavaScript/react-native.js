@@ -41,7 +41,7 @@ export class BackgroundReporter {
   async report(fixes) {
     await this.#load();
     this.#state = withFixes(this.#state, [fixes].flat(), this.#options.wall());
-    // Before anything is sent: the system may end the app at any time.
+    // Stored before anything is sent: the system may end the app at any time.
     await this.#save();
     return this.flush();
   }
@@ -59,9 +59,12 @@ export class BackgroundReporter {
     await this.#load();
     const {jobs} = this.#state;
     const answers = await Promise.allSettled(jobs.map((job) => request(
-      this.#options, 'PUT', `/jobs/${job}/unavailable`, {body: {reason}})));
+      this.#options, 'PUT', `/jobs/${job}/unavailable`, {body: {reason, ...this.#device}})));
     return jobs.length > 0 && answers.every(({status}) => status === 'fulfilled');
   }
+
+  /** The member of a request that names the phone. */
+  get #device() { return this.#options.device && {device: this.#options.device}; }
 
   // ---- sending ----
 
@@ -74,7 +77,7 @@ export class BackgroundReporter {
     let outcome;
     try {
       const {body} = await request(this.#options, 'POST', `/jobs/${report.job}/locations`, {
-        body: {...report.body, ...(this.#options.device && {device: this.#options.device})},
+        body: {...report.body, ...this.#device},
       });
       this.#state = answered(this.#state, report, body);
       outcome = this.#outcome(true, {...body, error: null});

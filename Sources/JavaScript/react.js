@@ -60,7 +60,7 @@ function join(enroute, job, changed) {
   const before = jobs.get(job);
   if (before?.listeners.size === 0) {
     clearTimeout(before.release);
-    // It is final. A component that is mounted again follows again.
+    // The view is final. A component that is mounted again follows again.
     if (before.follow.view.ended || before.follow.view.refused) before.end();
   }
   if (!jobs.has(job)) {

@@ -54,7 +54,7 @@ extension JobService {
             job: created.job, kind: created.kind, customer: created.customer, rider: created.rider,
             zone: created.zone, destination: created.destination, geocoded: created.geocoded,
             vendor: created.vendor, display: created.display, metadata: created.metadata,
-            recipient: created.recipient, actor: actor)
+            recipient: created.recipient, occurredAt: event.occurredAt, actor: actor)
         return self.ledger.wasErased(created.job, epoch: event.epoch).flatMap { wasErased in
             wasErased
                 ? self.loop.makeSucceededFuture(Durable(value: .erased, replicas: nil))

@@ -40,8 +40,7 @@ package struct Geocoder: Sendable {
     private static let digestBytes = 8
 
     package static func digest(of address: String) -> String {
-        SHA256.hash(data: Data(address.utf8)).prefix(Self.digestBytes)
-            .map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
+        SHA256.hash(data: Data(address.utf8)).prefix(Self.digestBytes).hexadecimal
     }
 
     /// The answer to a lookup.

@@ -139,8 +139,8 @@ extension JobView {
             end: record.status.endOfTravel ?? (isTracking ? nil : Self.pause(record, feed, notes, now: now)),
             isTravelling: isTracking, shownAt: age.map { nowNanoseconds - min(nowNanoseconds, UInt64($0) * 1_000_000) },
             freshFor: UInt64(max(0, freshness.milliseconds)) * 1_000_000)
-        let (tracking, reason) = (facts.state(now: nowNanoseconds).tracking, facts.end)
-        let shows = tracking == .live || tracking == .stale
+        let state = facts.state(now: nowNanoseconds)
+        let (tracking, reason, shows) = (state.tracking, facts.end, state.showsMarker)
         // Nothing is known about a rider who has become silent.
         self.early = tracking == .waiting && Self.lastSeen(notes) == nil ? EarlyArrival(record, card, early) : nil
         self.record = record

@@ -18,7 +18,7 @@ enum CSV {
             if wanted == nil { wanted = name }
             return name == wanted
         }
-        if let trip, found.first?.fixes.isEmpty ?? true { throw .noSuchTrip(trip) }
+        if let trip, found.first?.name != trip { throw .noSuchTrip(trip) }
         return found.first?.fixes ?? []
     }
 

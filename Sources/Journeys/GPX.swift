@@ -58,7 +58,7 @@ private final class TrackPoints: NSObject, XMLParserDelegate {
     private(set) var fixes: [LocatedFix] = []
     private(set) var failure: JourneyError?
     private var point: (latitude: Double, longitude: Double, line: Int)?
-    /// Elements of the point that are open. Those at depth 1 are its own; extensions have others, with a `time` of their own.
+    /// The depth of open elements in the point. Those at depth 1 are its own; extensions contain others, also named `time`.
     private var depth = 0
     private var time: Int64?
     private var speed: Double?
@@ -85,7 +85,7 @@ private final class TrackPoints: NSObject, XMLParserDelegate {
         (self.time, self.speed, self.course) = (nil, nil, nil)
     }
 
-    /// The parser reports this before it closes open elements, so the first failure is the actual one.
+    /// Called before the parser closes open elements, so the first failure is the actual one.
     func parser(_ parser: XMLParser, parseErrorOccurred error: any Error) {
         self.fail(
             parser,
@@ -118,7 +118,7 @@ private final class TrackPoints: NSObject, XMLParserDelegate {
         }
     }
 
-    /// A name without its prefix: `g:trkpt` is a point, too.
+    /// A name without its prefix, so that `g:trkpt` is a point, too.
     private static func localName(_ name: String) -> Substring? { name.split(separator: ":").last }
 
     private func fail(_ parser: XMLParser, _ failure: JourneyError) {

@@ -33,7 +33,7 @@ extension StreetGrid {
         var random = SeededGenerator(seed: seed ^ 0x7472_6970)
         let route = self.route(from: from, to: to, &random)
         let all = Self.fixes(along: route, startingAt: start, cruise: max(Self.cornering, cruise), &random)
-        // The first and the last one remain.
+        // The first and the last fix remain.
         let fixes = all.enumerated().filter { $0.offset % max(1, seconds) == 0 || $0.offset == all.count - 1 }
         return Journey(name: "generated trip \(seed)", fixes: fixes.map(\.element))
     }

@@ -29,7 +29,7 @@ package enum Geodesy {
         return degrees < 0 ? degrees + 360 : degrees
     }
 
-    /// Degrees of latitude, and of longitude at a latitude, that correspond to one metre.
+    /// Degrees of latitude, and of longitude at a latitude, that correspond to one meter.
     static func degreesPerMeter(atLatitude latitude: Double) -> (latitude: Double, longitude: Double) {
         let latitudeDegrees = 180 / (.pi * self.earthRadiusMeters)
         return (latitudeDegrees, latitudeDegrees / cos(radians(latitude)))

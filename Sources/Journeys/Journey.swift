@@ -13,7 +13,7 @@ package struct Fix: Sendable, Hashable {
     /// Degrees clockwise from north.
     package var headingDegrees: Double?
 
-    /// Leaves out an accuracy, a speed or a heading that is not one, because phones write -1 for unknown ones and receivers NaN.
+    /// Leaves out invalid values of accuracy, speed or heading: phones write -1 for unknown ones, receivers NaN.
     package init(
         at: Int64, latitude: Double, longitude: Double, accuracyMeters: Double? = nil,
         speedMetersPerSecond: Double? = nil, headingDegrees: Double? = nil
@@ -31,7 +31,7 @@ package struct Fix: Sendable, Hashable {
 package struct Journey: Sendable {
     package let name: String
     package let fixes: [Fix]
-    /// Problems in the recording that were skipped: sentences for whoever loads it.
+    /// Problems in the recording that were skipped, as sentences for the person who loads it.
     package var warnings: [String] = []
 
     package var duration: Duration { .milliseconds((self.fixes.last?.at ?? 0) - (self.fixes.first?.at ?? 0)) }
@@ -59,7 +59,7 @@ struct LocatedFix {
 }
 
 extension Journey {
-    /// Validates what a reader found: order, ranges, and that there is a trip at all.
+    /// Validates the fixes of a file: order, ranges, and whether there are at least two.
     ///
     /// A second fix with the same time is skipped, because receivers repeat themselves.
     init(name: String, checking located: [LocatedFix], warnings: [String] = []) throws(JourneyError) {
@@ -124,7 +124,8 @@ package enum JourneyError: Error, Hashable, Sendable, CustomStringConvertible {
             "Line \(line): latitude must be -90 to 90 and longitude -180 to 180 degrees. They may be swapped."
         case .backwards(let line, let previous):
             "Line \(line): the time is earlier than on line \(previous). Sort the recording by time."
-        case .noSuchTrip(let trip): "The file contains no trip named \(trip)."
+        case .noSuchTrip(let trip):
+            "The file contains no trip named \(trip). Only a CSV file with a column trip_id or trip names trips."
         case .inFile(let path, let error): "\(path): \(error)"
         }
     }

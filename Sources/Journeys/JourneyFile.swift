@@ -15,7 +15,9 @@ extension Journey {
         if name.hasSuffix(".gz") { name.removeLast(3) }
         let located: [LocatedFix]
         var warnings: [String] = []
-        switch name.split(separator: ".").last?.lowercased() {
+        let format = name.split(separator: ".").last?.lowercased()
+        if let trip, ["gpx", "nmea", "nma", "log"].contains(format) { throw .noSuchTrip(trip) }
+        switch format {
         case "gpx": located = try GPX.fixes(bytes)
         case "csv": located = try CSV.fixes(bytes, trip: trip)
         case "nmea", "nma", "log": (located, warnings) = try NMEA.fixes(bytes)

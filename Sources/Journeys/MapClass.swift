@@ -1,4 +1,4 @@
-// What a line or an area of a street file is, as a map without tiles draws it. Files from different sources use different
+// The class of a line or an area in a street file, for a map without tiles. Files from different sources use different
 // properties: OpenStreetMap's own tags, or the `class` and `kind` of the schemas that vector tiles use.
 
 /// How a map draws a feature.
@@ -10,7 +10,7 @@ package enum MapClass: String, Codable, Sendable, CaseIterable {
 
     /// The class of a line; a line without a known class is a minor street.
     ///
-    /// - Parameter properties: of the feature, texts only.
+    /// - Parameter properties: the properties of the feature that are texts.
     package init(line properties: [String: String]) {
         self = Self.lineKeys.lazy.compactMap { key in properties[key].flatMap { Self.lines[$0] } }.first ?? .minor
     }

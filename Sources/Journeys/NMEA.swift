@@ -1,23 +1,23 @@
-// NMEA 0183: the output of GNSS receivers, one sentence per line, whichever talker sends it (GP, GN, GL, GA, ...). RMC contains
-// everything a trip needs, GGA or GNS of the same time adds the accuracy. Of a log without RMC, these alone are used, with the
-// date of ZDA. Other sentences, proprietary ones ($P...) and lines that start with # are skipped. Real logs are truncated,
-// interleaved or lack checksums, so lines that cannot be parsed are skipped with a warning as long as the rest contains a trip.
-// So are fixes with a time that is not in order.
+// NMEA 0183: the output of GNSS receivers, one sentence per line, from any talker (GP, GN, GL, GA, ...). RMC contains
+// everything a trip needs; a GGA or GNS sentence of the same time adds the accuracy. In a log without RMC, the GGA and GNS
+// sentences are used alone, with the date from ZDA. Other sentences, proprietary ones ($P...) and lines that start with # are
+// skipped. Real logs are truncated, interleaved or lack checksums, so lines that cannot be parsed are skipped with a warning
+// as long as the rest contains a trip. Fixes whose time is out of order are skipped as well.
 
 internal import Foundation
 
 enum NMEA {
-    /// Metres of accuracy for a dilution of precision of 1: the usual error of a measured range.
+    /// Meters of accuracy for a dilution of precision of 1: the usual error of a measured range.
     private static let metersOfDilution = 5.0
     private static let dayMilliseconds: Int64 = 86_400_000
 
-    /// What was found in a log.
+    /// The contents of a log.
     private struct Log {
         /// The fixes of RMC sentences, each with the accuracy of the GGA or GNS sentence of its time.
         var fixes: [LocatedFix] = []
         /// GGA and GNS sentences in their order; `at` is counted from midnight of the first day.
         var positions: [LocatedFix] = []
-        /// Midnight of the first day, of RMC or ZDA.
+        /// Midnight of the first day, from RMC or ZDA.
         var midnight: Int64?
         var (damaged, miscounted, unchecked) = (0, 0, 0)
         var firstDamage: JourneyError?
@@ -91,7 +91,7 @@ enum NMEA {
             let timeOfDay = fix.at
             if let accuracy { log.accuracy = (timeOfDay, accuracy) }
             if let last = log.fixes.indices.last { log.fixes[last].fix = log.fixes[last].fix.with(log.accuracy) }
-            // After midnight, another day begins. A sentence that is a little late does not start a day.
+            // Past midnight, another day begins. A sentence that is slightly late does not start a day.
             let last = log.positions.last?.fix.at ?? timeOfDay
             let day =
                 last / self.dayMilliseconds

@@ -10,12 +10,13 @@ struct NMEASentence {
     let hasChecksum: Bool
     let line: Int
 
-    /// Metres per second in a knot.
+    /// Meters per second in a knot.
     static let knot = 1852.0 / 3600
 
     /// Verifies the checksum if there is one (XOR of the bytes between `$` and `*`, NMEA 0183 section 5.2).
     ///
-    /// - Parameter text: a line. Logging programs may write a time before the sentence; an interrupted sentence may be there.
+    /// - Parameter text: a line. Before the sentence, a logging program may have written a time, or there may be an
+    ///   interrupted sentence.
     /// - Returns: `nil` for sentences that are not a talker's, for instance proprietary ones.
     init?(_ text: String, line: Int) throws(JourneyError) {
         guard let start = text.lastIndex(of: "$") else {

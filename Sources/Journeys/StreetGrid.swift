@@ -28,7 +28,7 @@ package struct StreetGrid: Sendable {
     /// Corners by row (from the south) and column (from the west).
     let corners: [[Place]]
 
-    /// Distance between two streets in metres.
+    /// Distance between two streets in meters.
     private static let blockMeters: ClosedRange<Double> = 90...210
 
     /// - Parameters:

@@ -1,5 +1,5 @@
-// The map for pages without tiles: a GeoJSON file with streets, and areas if it has them, validated so that a page can rely on
-// it. Pages receive how to draw each feature and its name, nothing else.
+// The map for pages without tiles: a GeoJSON file with streets and possibly areas, validated so that a page can rely on it.
+// Pages receive each feature's class, name and geometry, nothing else.
 
 internal import Foundation
 
@@ -10,7 +10,7 @@ package enum Streets {
 
     private struct Collection: Codable {
         var type: String
-        /// The attribution that the data's licence requires to be shown.
+        /// The attribution that the data's license requires to be shown.
         var attribution: String?
         var features: [Feature]
     }
@@ -32,7 +32,7 @@ package enum Streets {
         }
     }
 
-    /// A property that is a text; other values are ignored.
+    /// A property that is a text; other types are ignored.
     private struct Text: Decodable {
         var value: String?
 
@@ -73,7 +73,7 @@ package enum Streets {
             case "Polygon":
                 (self.type, self.lines) = ("Polygon", try container.decode([[[Double]]].self, forKey: .coordinates))
             case "MultiPolygon":
-                // All rings as one area, which a map fills by the even-odd rule.
+                // All rings form one area, which a map fills by the even-odd rule.
                 self.lines = try container.decode([[[[Double]]]].self, forKey: .coordinates).flatMap(\.self)
                 self.type = "Polygon"
             default: break
@@ -98,12 +98,12 @@ package enum Streets {
                 && self.lines.joined().allSatisfy { $0.count == 2 && abs($0[0]) <= 180 && abs($0[1]) <= 90 }
         }
 
-        /// Five decimals are a metre, which is less than a pixel.
+        /// Five decimals are a meter, which is less than a pixel.
         private static func rounded(_ degrees: Double) -> Double { (degrees * 100_000).rounded() / 100_000 }
     }
 
-    /// Reads `path` (also `.gz`): a FeatureCollection, of which the lines, the areas of water, parks and buildings, their names
-    /// and `attribution` are kept.
+    /// Reads `path` (also `.gz`), a FeatureCollection. Its lines, its areas of water, parks and buildings, their names and the
+    /// member `attribution` are used.
     ///
     /// - Returns: compact GeoJSON. Each feature has a `class`, a `MapClass`; a `MultiPolygon` becomes a `Polygon` of all its
     ///   rings.

@@ -1,11 +1,11 @@
-// Which fixes of a log to skip so that the rest is in the order of time. A receiver that starts may write one date in the far
-// future, and one that loses its signal may repeat an old time.
+// Decides which fixes of a log to skip so that the rest is in order of time. A receiver that starts may write one date in the
+// far future, and one that loses its signal may repeat an old time.
 
 enum TimeOrder {
-    /// Skips each fix that is earlier than the last one before it, unless skipping others keeps more fixes: if one fix is far in
-    /// the future, it is skipped and not all that follow. O(n log n).
+    /// Skips as few fixes as possible so that the rest is in order: if one fix is far in the future, it is skipped and not all
+    /// that follow. O(n log n).
     ///
-    /// - Parameter fixes: as the log contains them.
+    /// - Parameter fixes: in the order of the log.
     /// - Returns: fixes whose times do not decrease.
     static func sorted(_ fixes: [LocatedFix]) -> [LocatedFix] {
         var simple: [LocatedFix] = []

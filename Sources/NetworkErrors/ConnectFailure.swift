@@ -1,4 +1,4 @@
-// A readable reason why a connection failed. NIO's own description of the error dumps its fields.
+// Readable reasons for failed connections. NIO's own description of the error dumps its fields.
 
 internal import NIOCore
 internal import NIOPosix
@@ -36,7 +36,7 @@ package enum ConnectFailure {
         }
     }
 
-    /// `Connection refused`, as the C library words it.
+    /// Returns the C library's text, such as `Connection refused`.
     private static func text(errno code: CInt) -> String {
         var buffer = [CChar](repeating: 0, count: 256)
         guard strerror_r(code, &buffer, buffer.count) == 0 else { return "error \(code)" }

@@ -1,4 +1,4 @@
-// What went wrong with TLS, as BoringSSL's codes. NIOSSL's own descriptions dump them with paths of the machine that built them.
+// The reasons of TLS failures, as BoringSSL's codes. NIOSSL's own descriptions also contain source paths of the build machine.
 
 internal import NIOSSL
 
@@ -7,7 +7,7 @@ package enum TLSCodes {
     /// The server's first bytes are not TLS.
     package static let withoutTLS: Set = ["WRONG_VERSION_NUMBER", "HTTP_REQUEST"]
 
-    /// The codes of an error of NIOSSL, for example `CERTIFICATE_VERIFY_FAILED`, or else its description.
+    /// The codes of a NIOSSL error, for example `CERTIFICATE_VERIFY_FAILED`; its description if it has none.
     package static func of(_ error: any Error) -> [String] {
         switch error {
         case NIOSSLError.handshakeFailed(let failure), NIOSSLError.shutdownFailed(let failure): self.of(failure)
@@ -18,14 +18,14 @@ package enum TLSCodes {
         }
     }
 
-    /// `TLSV1_ALERT_UNKNOWN_CA` is `tlsv1 alert unknown ca`.
+    /// Converts codes to text: `TLSV1_ALERT_UNKNOWN_CA` becomes `tlsv1 alert unknown ca`.
     package static func words(_ codes: [String]) -> String {
         codes.map { $0.contains("_") ? $0.replacing("_", with: " ").lowercased() : $0 }.joined(separator: ", ")
     }
 
-    /// Without an address.
+    /// Why TLS failed, without an address.
     ///
-    /// - Returns: `nil` if the error is not one of TLS.
+    /// - Returns: `nil` if it is not a TLS error.
     package static func reason(_ error: any Error) -> String? {
         switch error {
         case NIOSSLError.uncleanShutdown, NIOSSLError.handshakeFailed(.sslError([.eofDuringHandshake])),
@@ -46,8 +46,8 @@ package enum TLSCodes {
         return "TLS failed: \(self.words(codes))"
     }
 
-    /// `Error: 268435581 error:1000007d:SSL routines:OPENSSL_internal:CERTIFICATE_VERIFY_FAILED at file:line` has the code
-    /// `CERTIFICATE_VERIFY_FAILED`.
+    /// Extracts the code: `CERTIFICATE_VERIFY_FAILED` from `Error: 268435581 error:1000007d:SSL
+    /// routines:OPENSSL_internal:CERTIFICATE_VERIFY_FAILED at file:line`.
     private static func code(_ error: BoringSSLInternalError) -> String {
         let text = error.description
         guard let start = text.firstRange(of: "OPENSSL_internal:")?.upperBound else { return "unknown error" }

@@ -1,5 +1,5 @@
-// An error about a setting of a client. The client knows which of its settings is wrong and why; whoever created it knows where
-// the value is configured, and names that place.
+// An error in a setting of a client. The client knows which setting is wrong and why; its creator knows where the value is
+// configured, and names that place.
 
 /// Why a setting is invalid.
 package struct InvalidServiceSetting<Setting: Hashable & Sendable>: Error, Hashable, CustomStringConvertible {

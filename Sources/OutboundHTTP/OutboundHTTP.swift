@@ -16,7 +16,7 @@ package struct OutboundHTTP: Sendable {
     fileprivate var configuration: HTTPClient.Configuration
     fileprivate let longestWait: Duration
     fileprivate let longestAnswer: Int
-    /// How long the rest of a response is read when only its status matters.
+    /// How long to read the rest of a response when only its status matters.
     private static let longestRest = Duration.seconds(1)
 
     /// - Parameters:
@@ -58,7 +58,8 @@ package struct OutboundHTTP: Sendable {
     package func reusing(connections: Int) -> OutboundHTTP {
         var reusing = self
         reusing.configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = connections
-        // Shorter than servers keep idle connections: a request on one that the server just closed would fail.
+        // Shorter than the time for which servers keep idle connections: a request on a connection that the server has just
+        // closed would fail.
         reusing.configuration.connectionPool.idleTimeout = .seconds(4)
         return reusing
     }
@@ -66,7 +67,7 @@ package struct OutboundHTTP: Sendable {
     /// Sends a request over a new connection.
     package func send(_ request: OutboundRequest) async throws(OutboundFailure) -> OutboundResponse {
         let client = HTTPClient(configuration: self.configuration)
-        // Closing TLS may take longer than the response did, and the caller should not wait for it. NIOSSL bounds it.
+        // Closing TLS may take longer than the response did, and the caller should not wait for it. NIOSSL limits its time.
         defer { Task { try? await client.shutdown() } }
         return try await self.send(request, over: client, within: self.longestWait)
     }
@@ -96,7 +97,7 @@ package struct OutboundHTTP: Sendable {
         }
     }
 
-    /// The connection is used again if the rest of the response is short and arrives soon. Otherwise it is closed.
+    /// Returns the status. Reuses the connection if the rest of the response is short and arrives soon; otherwise closes it.
     fileprivate func status(
         of request: OutboundRequest, over client: HTTPClient, within longestWait: Duration
     ) async throws(OutboundFailure) -> Int {
@@ -107,7 +108,7 @@ package struct OutboundHTTP: Sendable {
         return head.status
     }
 
-    /// HTTPClient's own timeout covers only the head of a response.
+    /// Limits the whole response: HTTPClient's own timeout covers only its head.
     private static func limited<Value: Sendable>(
         to longestWait: Duration, _ operation: @escaping @Sendable () async throws -> Value
     ) async throws(OutboundFailure) -> Value {
@@ -123,7 +124,7 @@ package struct OutboundHTTP: Sendable {
 
     private typealias Head = (status: Int, headers: HTTPHeaders, body: HTTPClientResponse.Body)
 
-    /// Sends a request. The body of its response is not read yet.
+    /// Sends a request. Returns before the body of its response is read.
     private static func head(_ outbound: OutboundRequest, _ client: HTTPClient) async throws -> Head {
         var request = HTTPClientRequest(url: outbound.url)
         request.method = HTTPMethod(rawValue: outbound.method.rawValue)

@@ -7,7 +7,7 @@ package struct OutboundRequest: Sendable, CustomStringConvertible, CustomReflect
 
     package var method: Method
     package var url: String
-    /// In addition to `user-agent: enroute`.
+    /// Header fields in addition to `user-agent: enroute`.
     package var headers: [String: String]
     package var body: [UInt8]
 
@@ -25,7 +25,7 @@ package struct OutboundResponse: Sendable {
     package let body: [UInt8]
     private let headers: [String: String]
 
-    /// - Parameter headers: by lower-case name; of several with the same name, the first.
+    /// - Parameter headers: by lower-case name. If a name occurs several times, its first value.
     init(status: Int, headers: [String: String], body: [UInt8]) {
         (self.status, self.headers, self.body) = (status, headers, body)
     }
@@ -34,7 +34,7 @@ package struct OutboundResponse: Sendable {
     package func header(_ name: String) -> String? { self.headers[name] }
 }
 
-/// Why there is no response. All are expected, and the next request may succeed.
+/// Why there is no response. All cases are expected, and the next request may succeed.
 package enum OutboundFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// The response was not complete within the time limit.
     case late

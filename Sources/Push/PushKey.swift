@@ -1,5 +1,6 @@
 // The key with which the gateways identify themselves to push services: VAPID (RFC 8292).
 
+internal import Access
 internal import Crypto
 internal import FoundationEssentials
 
@@ -36,7 +37,7 @@ package struct PushKey: Sendable {
     }
 
     /// The public key in the form that browsers accept: the uncompressed point in base64url.
-    package var publicKey: String { Base64URL.text(self.key.publicKey.x963Representation) }
+    package var publicKey: String { Base64URL.text(Array(self.key.publicKey.x963Representation)) }
 
     /// The header `Authorization` of a request.
     ///
@@ -48,16 +49,6 @@ package struct PushKey: Sendable {
         let claims = Base64URL.text(
             Array(#"{"aud":"\#(origin)","exp":\#(now + Self.lifetimeSeconds),"sub":"\#(self.contact)"}"#.utf8))
         let signature = try self.key.signature(for: Array("\(header).\(claims)".utf8))
-        return "vapid t=\(header).\(claims).\(Base64URL.text(signature.rawRepresentation)), k=\(self.publicKey)"
-    }
-}
-
-/// Base64 for URLs without padding (RFC 4648 section 5). `Access` decodes it.
-enum Base64URL {
-    static func text(_ bytes: some Sequence<UInt8>) -> String {
-        var text = Data(bytes).base64EncodedString()
-        text.replace("+", with: "-")
-        text.replace("/", with: "_")
-        return String(text.prefix { $0 != "=" })
+        return "vapid t=\(header).\(claims).\(Base64URL.text(Array(signature.rawRepresentation))), k=\(self.publicKey)"
     }
 }

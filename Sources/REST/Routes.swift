@@ -171,14 +171,14 @@ package struct Routes: Sendable {
         let rider: PersonID?? = try body.rider.map { try Self.name($0, "rider") }
         let customer: PersonID? = try body.customer.map { try Self.name($0, "customer") }
         let holder: PersonID? = try body.insteadOf.map { try Self.name($0, "insteadOf") }
-        try await self.require(condition, of: job)
+        try await self.require(condition, of: job, by: grant)
         return try await self.assigned(job, to: rider, of: customer, from: .only(holder), by: grant)
     }
 
     @Sendable private func unassign(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .assignJob)
         let job = try self.job(context, grant)
-        try await self.require(JobCondition(request), of: job)
+        try await self.require(JobCondition(request), of: job, by: grant)
         return try await self.assigned(job, to: .some(nil), of: nil, from: .any, by: grant)
     }
 
@@ -200,6 +200,7 @@ package struct Routes: Sendable {
         let job = try self.job(context, grant)
         let body = try await self.optionalBody(TravelBody.self, request, context)
         let device: DeviceID? = try body?.device.map { try Self.name($0, "device") }
+        try await self.require(JobCondition(request), of: job, by: grant)
         let (reporter, resumes) = (device.map { Reporter($0) } ?? .requests, body?.resume ?? false)
         let deadline = try await self.result(
             of: self.jobs.startTravel(job, by: grant.person, on: reporter, resumes: resumes))
@@ -212,6 +213,7 @@ package struct Routes: Sendable {
     @Sendable private func stopTravel(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .switchTravel)
         let job = try self.job(context, grant)
+        try await self.require(JobCondition(request), of: job, by: grant)
         try await self.result(of: self.jobs.stopTravel(job, by: grant.person))
         try await self.onHomeLoop(of: grant.person) { loop in
             loop.restReporters.stopped(job, of: grant.person)

@@ -37,16 +37,6 @@ package enum RedisError: Error, Equatable, Sendable {
 }
 
 extension RedisError {
-    /// Whether the command can be sent again without the risk of executing it twice.
-    package var isSafeToRetry: Bool {
-        switch self {
-        case .unreachable, .tooManyClients, .invalidTLS, .tlsFailed, .certificateNotYetValid, .authenticationRefused,
-            .sentinelAuthenticationRefused, .databaseRefused, .notMaster, .disconnected, .overloaded:
-            true
-        case .connectionLost, .timedOut, .protocolViolation, .refused, .unexpectedAnswer: false
-        }
-    }
-
     /// Whether the command was sent without a reply: Redis may have executed it, or may still execute it.
     package var isOutcomeUnknown: Bool {
         switch self {

@@ -1,8 +1,8 @@
 // What clients are told about Redis: nothing about a short outage, `degraded` after a while, `restored` once every connection
-// is back and every job has been resynced. For a client that is one outage: a working connection is no use while the reads that
-// make up for lost messages still fail.
+// is back and every job has been resynced. Clients see one outage until then, because a working connection is no use while the
+// reads that replace lost messages still fail.
 
-/// Whether clients have been told that what they see may be stale. Times are nanoseconds of a monotonic clock.
+/// Whether clients were notified that their state may be stale. Times are nanoseconds of a monotonic clock.
 package struct Outage: Sendable {
     package enum Notice: Hashable, Sendable {
         case degraded
@@ -12,7 +12,7 @@ package struct Outage: Sendable {
     /// Outages shorter than this are not reported.
     package let patience: UInt64
     package private(set) var isDegraded = false
-    /// Since when a connection is down or unresponsive, or its loss has not been made up for.
+    /// Since when a connection is down or unresponsive, or lost messages have not been replaced.
     private var since: UInt64?
 
     package init(patience: UInt64 = .seconds(2)) { self.patience = patience }

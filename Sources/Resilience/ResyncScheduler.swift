@@ -1,6 +1,6 @@
-// Decides which jobs to read again, and when. There are two reasons: messages may be missing (a repair), or it is time to
-// compare (a check, because a lost pub/sub message leaves no trace). One read per job at a time, repairs before checks, and all
-// of them bounded, so that losing a connection with 20,000 jobs does not cause a storm of reads.
+// Decides which jobs to read again, and when. There are two purposes: a repair, when messages may be missing, and a periodic
+// check, because a lost pub/sub message leaves no trace. Each job has one read at a time, repairs come before checks, and the
+// total is bounded, so that losing a connection with 20,000 jobs does not cause a storm of reads.
 
 /// Schedules reads, job by job. Times are nanoseconds of a monotonic clock.
 package struct ResyncScheduler<Job: Hashable & Sendable>: Sendable {
@@ -20,8 +20,7 @@ package struct ResyncScheduler<Job: Hashable & Sendable>: Sendable {
     }
 
     package enum Purpose: Hashable, Sendable {
-        /// Followers need the whole state. They must be marked unsynchronised before it is read, and only they receive what
-        /// is read.
+        /// Followers need the whole state. Mark them unsynchronized before the read; only they receive its result.
         case repair
         /// Compare what followers have received with what is stored.
         case check
@@ -32,7 +31,7 @@ package struct ResyncScheduler<Job: Hashable & Sendable>: Sendable {
         package let purpose: Purpose
         /// Distinguishes it from an earlier read of the same job, whose answer may still arrive.
         fileprivate let number: UInt64
-        /// The time that what is read is at least as new as, however long the answer takes. The next check counts from here.
+        /// The result is at least as new as this time, however long the answer takes. The next check is scheduled from here.
         fileprivate let startedAt: UInt64
     }
 
@@ -45,7 +44,7 @@ package struct ResyncScheduler<Job: Hashable & Sendable>: Sendable {
     }
 
     private enum Phase: Hashable {
-        /// Nothing to do until then.
+        /// Nothing to do until this time.
         case resting(until: UInt64, Purpose)
         case queued(Purpose)
         /// `again`: a repair was requested after the read had been sent.
@@ -74,7 +73,7 @@ package struct ResyncScheduler<Job: Hashable & Sendable>: Sendable {
     private var entries: [Job: Entry] = [:]
     private var repairs = Queue<Job>()
     private var checks = Queue<Job>()
-    /// Resting jobs, by the tick in which they wake.
+    /// Resting jobs, by the tick at which they wake up.
     private var alarms: [[Job]]
     private var nextTick: UInt64
     private var lastNumber: UInt64 = 0
@@ -106,7 +105,7 @@ package struct ResyncScheduler<Job: Hashable & Sendable>: Sendable {
         self.rest(job, self.checkDelay, .check, now: now)
     }
 
-    /// Removes a job that nobody follows. A read under way still counts until it is answered.
+    /// Removes a job that nobody follows. An unfinished read still counts until it is answered.
     package mutating func unfollow(_ job: Job) {
         guard let entry = self.entries.removeValue(forKey: job) else { return }
         if entry.isRepair { self.repairsOutstanding -= 1 }
@@ -115,7 +114,7 @@ package struct ResyncScheduler<Job: Hashable & Sendable>: Sendable {
     /// Requests a repair, because messages may be missing.
     ///
     /// - Parameter spread: starts after a random delay of at most this, ns; 0 for immediately.
-    /// - Returns: whether its followers must be marked unsynchronised; `false` when the job is not followed.
+    /// - Returns: whether its followers must be marked unsynchronized; `false` when the job is not followed.
     package mutating func repair(_ job: Job, within spread: UInt64 = 0, now: UInt64) -> Bool {
         guard let entry = self.entries[job] else { return false }
         if case .reading(let purpose, _, let number) = entry.phase {
@@ -138,7 +137,7 @@ package struct ResyncScheduler<Job: Hashable & Sendable>: Sendable {
     // MARK: Reads
 
     /// Returns the reads to start now.
-    // Specialised for numbers, which gateways and the simulator use: the unspecialised version took 29 % of a simulation.
+    // Specialized for numbers, which gateways and the simulator use: the unspecialized version took 29 % of a simulation.
     @specialized(where Job == Int)
     package mutating func due(now: UInt64) -> [Read] {
         self.wake(now: now)
@@ -146,7 +145,8 @@ package struct ResyncScheduler<Job: Hashable & Sendable>: Sendable {
         while self.inFlight < self.bounds.maxInFlight {
             let purpose: Purpose = self.repairs.isEmpty ? .check : .repair
             guard let job = purpose == .repair ? self.repairs.popFirst() : self.checks.popFirst() else { break }
-            // Skip jobs that were left, left and followed again, or promoted from a check to a repair.
+            // Skip jobs that are no longer followed, were unfollowed and followed again, or were promoted from a check to a
+            // repair.
             guard self.entries[job]?.phase == .queued(purpose) else { continue }
             self.lastNumber += 1
             self.entries[job]?.phase = .reading(purpose, again: false, number: self.lastNumber)
@@ -170,7 +170,7 @@ package struct ResyncScheduler<Job: Hashable & Sendable>: Sendable {
         }
         switch answer {
         case .failed:
-            // A repair requested meanwhile changes the purpose, not the back-off.
+            // A repair that was requested meanwhile changes the purpose, not the back-off.
             let ceiling = min(self.bounds.longestRetry, self.bounds.shortestRetry << UInt64(min(entry.failures, 10)))
             self.entries[job]?.failures = entry.failures + 1
             self.rest(job, self.jitter.upTo(ceiling), again ? .repair : purpose, now: now)
@@ -220,7 +220,7 @@ package struct ResyncScheduler<Job: Hashable & Sendable>: Sendable {
             let jobs = self.alarms[place]
             self.alarms[place] = []
             for job in jobs {
-                // A job that was left or woken earlier is in another phase.
+                // A job that was unfollowed, or woken earlier, is in another phase.
                 guard case .resting(let until, let purpose)? = self.entries[job]?.phase, until <= last else { continue }
                 self.entries[job]?.phase = .queued(purpose)
                 if purpose == .repair { self.repairs.append(job) } else { self.checks.append(job) }

@@ -1,6 +1,6 @@
-// Whether a loop's view of revocations is up to date. The loop reads the stream twice a second. When the last answered read is
+// Whether a loop's view of revocations is up to date. The loop reads the stream twice a second. If the last answered read is
 // too long ago, the loop might show a position to somebody whose access was revoked, so it suppresses positions until the next
-// successful read. A loop that was itself stopped is stale too, but has no outage to report to clients.
+// successful read. After the loop itself stood still, its view is stale too, but there is no outage to report to clients.
 
 /// When the revocation stream was last read. Times are nanoseconds of a monotonic clock.
 package struct RevocationFreshness: Sendable {
@@ -29,7 +29,7 @@ package struct RevocationFreshness: Sendable {
 
     package func isRevocationStateStale(now: UInt64) -> Bool { now > self.seenAt + self.patience }
 
-    /// Whether the state is stale for another reason than a stopped loop.
+    /// Whether the state is stale although the loop was running.
     package func isReportable(now: UInt64) -> Bool {
         self.ticks >= Self.ticksToReport && self.isRevocationStateStale(now: now)
     }

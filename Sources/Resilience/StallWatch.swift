@@ -1,5 +1,5 @@
-// After an event loop stood still, because the process was suspended or a callback blocked it, replies that arrived meanwhile
-// are still unread. Silence must not be judged before the loop has had time to read them.
+// If an event loop stood still, because the process was suspended or a callback blocked it, replies that arrived meanwhile are
+// still unread. A peer must not be considered silent before the loop has had time to read them.
 
 /// Detects that the timer of an event loop fired late. Times are nanoseconds of a monotonic clock.
 package struct StallWatch: Hashable, Sendable {

@@ -1,5 +1,5 @@
 // The channels of one connection. A subscription counts once it is acknowledged: from then on no message is missed. When the
-// connection ends, every channel is requested again, and the owner is notified once it is back, because messages may be
+// connection ends, every channel is requested again, and the owner is notified once each is restored, because messages may be
 // missing. Unsubscriptions are counted, so that a late acknowledgement is not mistaken for that of a newer subscription.
 
 /// What an acknowledgement of a subscription means.
@@ -33,7 +33,6 @@ public struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable {
     /// Unsubscriptions that are not acknowledged yet.
     @usableFromInline var leaving: [Channel: Int] = [:]
     @usableFromInline var isConnected = false
-    @usableFromInline var unacknowledgedCount = 0
     @usableFromInline var unrestoredCount = 0
     /// Names per command. One command with 100,000 names was 15 times slower than batches.
     @usableFromInline let batch: Int
@@ -43,10 +42,7 @@ public struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable {
 
     @inlinable
     public var count: Int { self.channels.count }
-    /// Channels without an acknowledgement.
-    @inlinable
-    public var unacknowledged: Int { self.unacknowledgedCount }
-    /// Those of them that were lost. While there are any, followers may be missing messages.
+    /// Unacknowledged channels that were lost. While there are any, followers may be missing messages.
     @inlinable
     public var unrestored: Int { self.unrestoredCount }
     @inlinable
@@ -60,7 +56,8 @@ public struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable {
     // MARK: Requests
 
     /// - Parameter isRepair: the channel was subscribed before, on another connection.
-    /// - Returns: whether it is already acknowledged; then no repair is signalled and the caller must do it.
+    /// - Returns: whether the subscription is already acknowledged. Then no repair is signalled, and the caller must request
+    ///   it.
     @inlinable
     public mutating func subscribe(_ channel: Channel, isRepair: Bool = false) -> Bool {
         switch self.channels[channel] {
@@ -73,7 +70,6 @@ public struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable {
             return false
         case nil:
             self.channels[channel] = .requested(isRepair: isRepair)
-            self.unacknowledgedCount += 1
             if isRepair { self.unrestoredCount += 1 }
             if self.isConnected { self.toSubscribe.append(channel) }
             return false
@@ -90,8 +86,8 @@ public struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable {
         return true
     }
 
-    /// Returns the commands to send now. Unsubscriptions come first, so a channel that was left and followed again ends up
-    /// followed.
+    /// Returns the commands to send now. Unsubscriptions come first, so a channel that was unsubscribed and requested again
+    /// ends up subscribed.
     @inlinable
     public mutating func commands() -> [Command] {
         guard self.isConnected else { return [] }
@@ -112,9 +108,9 @@ public struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable {
         self.toSubscribe = Array(self.channels.keys)
     }
 
-    /// The connection ended.
+    /// Handles the end of the connection.
     ///
-    /// - Returns: the channels that were requested for the first time, which are given up.
+    /// - Returns: the channels that were requested for the first time. They are given up.
     @inlinable
     public mutating func didDisconnect() -> [Channel] {
         self.isConnected = false
@@ -125,7 +121,6 @@ public struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable {
         }
         for channel in givenUp { self.channels[channel] = nil }
         for channel in self.channels.keys { self.channels[channel] = .requested(isRepair: true) }
-        self.unacknowledgedCount = self.channels.count
         self.unrestoredCount = self.channels.count
         return givenUp
     }
@@ -136,7 +131,6 @@ public struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable {
             return .outdated
         }
         self.channels[channel] = .acknowledged
-        self.unacknowledgedCount -= 1
         if isRepair { self.unrestoredCount -= 1 }
         return isRepair ? .restored : .granted
     }
@@ -153,9 +147,10 @@ public struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable {
         return self.remove(channel)
     }
 
-    /// The server refused a batch. Channels that were ended and requested again since are not affected: their answer follows.
+    /// Handles a batch that the server refused. Channels that were unsubscribed and requested again since are not affected:
+    /// their own answer follows.
     ///
-    /// - Returns: the channels that are given up, and lost ones to request again (`requestAgain`) after a delay.
+    /// - Returns: the channels that are given up, and lost channels to request again (`requestAgain`) after a delay.
     @inlinable
     public mutating func refused(_ channels: [Channel]) -> (givenUp: [Channel], again: [Channel]) {
         var (givenUp, again) = ([Channel](), [Channel]())
@@ -173,7 +168,8 @@ public struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable {
         return (givenUp, again)
     }
 
-    /// The server reports that these channels belong to another node. Channels that were ended since are not affected.
+    /// Handles the server's report that channels belong to another node. Channels that were unsubscribed since are not
+    /// affected.
     ///
     /// - Returns: the channels that were requested here and are no longer tracked.
     @inlinable
@@ -196,7 +192,6 @@ public struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable {
     mutating func remove(_ channel: Channel) -> Bool {
         guard let state = self.channels.removeValue(forKey: channel) else { return false }
         guard case .requested(let isRepair) = state else { return true }
-        self.unacknowledgedCount -= 1
         if isRepair { self.unrestoredCount -= 1 }
         return true
     }

@@ -72,7 +72,7 @@ package struct AzureMaps: RouteProvider {
                 var durationInSeconds: Double?
                 var durationTrafficInSeconds: Double?
             }
-            /// The way, for a `RoutePath`.
+            /// The line of the route, for a `RoutePath`.
             struct Geometry: Decodable {
                 var type: String?
                 /// Longitude, latitude; a list for each leg.
@@ -80,7 +80,7 @@ package struct AzureMaps: RouteProvider {
 
                 private enum CodingKeys: String, CodingKey { case type, coordinates }
 
-                /// Anything but a (Multi)LineString is ignored: a time without a line is useful.
+                /// Anything but a (Multi)LineString is ignored, because the time is useful without a line.
                 init(from decoder: any Decoder) throws {
                     guard let values = try? decoder.container(keyedBy: CodingKeys.self) else { return }
                     self.type = try? values.decode(String.self, forKey: .type)
@@ -117,7 +117,7 @@ package struct AzureMaps: RouteProvider {
         }
         var error: Reason
 
-        /// The reasons that are about these places, as letters only: there is no way, or no street near one of them.
+        /// Reasons that concern these places, reduced to letters: there is no route, or no street near one of them.
         private static let noRoute = ["noroutefound", "mapmatchingfailure"]
 
         var isNoRoute: Bool {

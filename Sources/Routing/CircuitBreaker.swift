@@ -66,7 +66,7 @@ package struct CircuitBreaker: Hashable, Sendable {
         }
     }
 
-    /// The later end applies, because a request from before the last failure may fail after it.
+    /// Of two ends, the later one applies, because a request from before the last failure may fail after it.
     private mutating func rest(_ seconds: Double, _ now: UInt64) {
         self.restsUntil = max(self.restsUntil ?? 0, now + UInt64(seconds * 1e9))
     }

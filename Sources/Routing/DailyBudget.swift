@@ -30,8 +30,9 @@ package struct DailyBudget: Hashable, Sendable {
         if today >= self.day { (self.day, self.asked) = (today, questions) }
     }
 
-    /// Uses one request of today's budget. Returns whether there was one. A clock that is set back does not refill the
-    /// budget.
+    /// Uses one request of today's budget.
+    ///
+    /// - Returns: whether there was one. Setting the clock back does not refill the budget.
     package mutating func take(wall: Int64) -> Bool {
         let today = Self.day(of: wall)
         if today > self.day { (self.day, self.asked) = (today, 0) }

@@ -1,6 +1,7 @@
 // A self-hosted OSRM: `GET /route/v1/driving/{lon},{lat};…` (Project-OSRM/osrm-backend, docs/http.md). It does not know
-// traffic. For other modes the path contains `cycling` or `walking`. osrm-routed has the profile that its data were prepared
-// with and ignores the word, so a proxy has to choose one of several by the path.
+// traffic. For other modes the path contains `cycling` or `walking` instead of `driving`. osrm-routed ignores this part of the
+// path and always uses the profile that its data were prepared with. To use several profiles, let a proxy choose the server by
+// the path.
 
 internal import EnrouteWire
 internal import FoundationEssentials
@@ -45,7 +46,8 @@ struct DirectionsAnswer: Decodable {
         var duration: Double
         /// m
         var distance: Double
-        /// The way as an encoded polyline with 5 decimals. Anything else is ignored: a time without a line is useful.
+        /// The line of the route as an encoded polyline with 5 decimals. Anything else is ignored, because the time is useful
+        /// without a line.
         var geometry: String?
 
         private enum CodingKeys: String, CodingKey { case duration, distance, geometry }
@@ -90,8 +92,8 @@ struct DirectionsAnswer: Decodable {
     func route(knowsTraffic: Bool) throws(ProviderFailure) -> RouteAnswer {
         switch self.code {
         case "Ok": break
-        // TooBig is OSRM's limit for the length of a route. InvalidInput is Mapbox's, because everything but the places is the
-        // same in each request.
+        // TooBig is OSRM's limit for the length of a route. With Mapbox, InvalidInput can only concern the places, because
+        // everything else is the same in each request.
         case "NoRoute", "NoSegment", "TooBig", "InvalidInput": throw .noRoute
         default:
             guard self.status == 200 else { throw .status(self.status) }

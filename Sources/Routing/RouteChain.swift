@@ -1,6 +1,6 @@
-// Decides which provider to try next: in the configured order, skipping providers whose circuit breaker is open or
-// whose daily budget is used up. After the last one, `RouteFinder` queries local routes, if
-// there are any, and then the built-in estimator is used.
+// Decides which provider to try next: in the configured order, skipping providers whose circuit breaker is open or whose daily
+// budget is used up. After the last one, `RouteFinder` queries local routes, if there are any, and then the built-in estimator
+// is used.
 
 /// The order of the providers. `RouteFinder` sends the requests.
 package struct RouteChain: Sendable {

@@ -1,5 +1,5 @@
-// Queries the providers of a chain one after the other until one answers, then local routes, and caches answers. Values decide what to
-// query, which provider to use and how long to avoid a failing one.
+// Queries the providers of a chain one after the other until one answers, then local routes, and caches answers. Values decide
+// whether a query is needed, which provider to use, and how long to avoid a failing one.
 
 /// The route finder of one process.
 package actor RouteFinder {

@@ -14,7 +14,7 @@ package enum ArrivalSource: String, Hashable, Sendable, CaseIterable {
     case builtIn = "built_in"
 }
 
-/// How somebody travels, as far as providers distinguish it.
+/// The mode of travel, as far as providers distinguish it.
 package enum TravelMode: Hashable, Sendable, CaseIterable {
     case driving, cycling, walking
 
@@ -31,7 +31,7 @@ package enum TravelMode: Hashable, Sendable, CaseIterable {
 /// A route that starts now.
 package struct RouteQuery: Hashable, Sendable {
     package let mode: TravelMode
-    /// What the rider travels with; `nil` if it is unknown. Providers distinguish only the mode.
+    /// The rider's vehicle; `nil` if it is unknown. Providers distinguish only the mode.
     package let vehicle: Vehicle?
     /// The start, the points to pass, and the end.
     package let places: [Coordinate]
@@ -61,11 +61,11 @@ package struct RouteAnswer: Hashable, Sendable {
     /// The way along streets, simplified; `nil` if the provider gave none.
     package let line: [Coordinate]?
 
-    /// The maximum number of places that a provider's line may have, and that remain of it.
+    /// The maximum number of places in a provider's line, and in a simplified one. A longer provider's line is dropped.
     static let maxProviderPlaces = 20_000
     static let maxPlaces = 200
-    /// Metres: places this close to the one before are left out first, or more while there are too many, so that the rest
-    /// is cheap.
+    /// Meters. To make the simplification cheap, places this close to the previous one are left out first. The distance is
+    /// doubled while more than `maxThinnedPlaces` remain.
     private static let nearMeters = 5.0
     private static let maxThinnedPlaces = 1_000
 
@@ -92,18 +92,19 @@ package struct RouteAnswer: Hashable, Sendable {
         self.line = line
     }
 
-    /// Metres. A provider moves the points of a query to streets. A line that begins or ends farther from them leads from
+    /// Meters. A provider moves the points of a query to streets. A line that begins or ends farther from them leads from
     /// or to somewhere else.
     package static let farthestEnd = 500.0
-    /// A route is shorter than the straight line by at most these metres plus this share of the line, and by no more than
-    /// both ends together can be moved.
+    /// A route may be shorter than the straight line by at most these meters plus this share of the straight line, and by no
+    /// more than the distance that both ends together can be moved.
     static let missing = (meters: 200.0, share: 0.05)
-    /// The longest time of a route: seconds to wait, for example for a ferry, and then a speed far below walking in m/s.
+    /// The longest plausible time of a route: seconds of waiting, for example for a ferry, plus the time at this speed in m/s,
+    /// far below walking.
     static let slowest = (waiting: 1_800.0, speed: 0.25)
 
     /// Returns the answer if it is a route through the places of the query.
     ///
-    /// - Throws: `noRoute` for one that does not reach the destination, or takes absurdly long.
+    /// - Throws: `noRoute` if the route does not reach the destination, or takes implausibly long.
     func checked(for question: RouteQuery) throws(ProviderFailure) -> RouteAnswer {
         guard let straight = RouteLine(question.places), let destination = question.places.last else { throw .noRoute }
         let missing = min(2 * Self.farthestEnd, Self.missing.meters + straight.meters * Self.missing.share)
@@ -128,14 +129,14 @@ package struct RouteAnswer: Hashable, Sendable {
         guard line.count <= Self.maxProviderPlaces, let last = line.last else { return nil }
         var tolerance = Self.nearMeters
         var thinned = Self.thinned(line.dropLast(), near: tolerance)
-        // Each round leaves out more, until in the end one place is left.
+        // Each round leaves out more places, until only one is left at worst.
         while thinned.count > Self.maxThinnedPlaces {
             tolerance *= 2
             thinned = Self.thinned(thinned[...], near: tolerance)
         }
         guard let route = RouteLine(thinned + [last]) else { return nil }
         var places = route.simplified(tolerance: tolerance)
-        // In the end only the two ends are left.
+        // At worst, only the two ends are left.
         while places.count > Self.maxPlaces {
             tolerance *= 2
             places = route.simplified(tolerance: tolerance)

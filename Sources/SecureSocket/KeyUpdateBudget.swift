@@ -1,9 +1,9 @@
-// Limits how often a peer may renew its keys (RFC 8446, 4.6.3). Each KeyUpdate costs a key derivation and an answer, and no
-// peer needs one more than rarely: AES-GCM allows 2^24 records under one key.
+// Limits how often a peer may renew its keys (RFC 8446, 4.6.3). Each KeyUpdate costs a key derivation and an answer, and peers
+// rarely need one: AES-GCM allows 2^24 records under one key.
 
 internal import NIOCore
 
-/// Counts key updates of a peer. Takes times, returns decisions.
+/// Counts a peer's key updates. A value without a clock.
 struct KeyUpdateBudget {
     /// Maximum per `window`.
     static let most = 32

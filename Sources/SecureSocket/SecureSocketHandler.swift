@@ -37,8 +37,9 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
     private var isReadWanted = false
     /// Receives the first bytes of the connection, before TLS reads them.
     private var inspectFirst: ((ByteBuffer) -> Void)?
-    /// Whether everything that is sent while a read is handled leaves with one `send`: the session ticket, the response to an
-    /// upgrade request, and the first messages of the session. Switched off for a session, whose messages leave at once.
+    /// Whether everything that is sent while a read is handled leaves with one `send`: the session ticket, the answer to an
+    /// upgrade request, and the first messages of the session. Switched off for an open session, so that its messages leave
+    /// immediately.
     package var gathersAnswers = true
 
     /// The TLS version for logs, for example "TLSv1.3"; nil before the handshake completes, and on a plain socket.
@@ -133,7 +134,7 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
         self.writer.gather()
         self.received(data, context)
         self.writer.sendGathered()
-        // Nobody has noticed that the kernel did not accept everything.
+        // So far nothing has noticed that the kernel did not accept everything.
         if self.writer.isWaiting { context.fireUserInboundEventTriggered(SecureSocketEvent.unsent) }
     }
 
@@ -154,7 +155,7 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
             self.negotiatedVersion = tls.version
             context.fireUserInboundEventTriggered(SecureSocketEvent.handshakeCompleted)
         }
-        // A handler may close the channel when called; a closed channel must not be read.
+        // A handler may close the channel when it is called. A closed channel must not be read.
         guard context.channel.isActive else { return }
         let hasBytes = plaintext.readableBytes > 0
         if hasBytes {
@@ -183,14 +184,14 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
     }
 
     private func peerEnded(_ context: ChannelHandlerContext, hasBytes: Bool) {
-        // The option can be read only while the channel is open; a handler may just have closed it.
+        // The option can be read only while the channel is open, and a handler may just have closed it.
         guard context.channel.isActive else { return }
         let allowsHalfClosure = try? context.channel.syncOptions?.getOption(.allowRemoteHalfClosure)
-        // With our half closed as well, the channel only waits for its own unsent bytes.
+        // Both directions are closed now: the channel only waits for its own unsent bytes.
         if allowsHalfClosure == true && (!self.isOutputOver || self.writer.isWaiting) {
             context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
         } else {
-            // A closed channel fires no more events, so the bytes just read are completed from here.
+            // A closed channel fires no more events, so the end of the read is reported from here.
             if hasBytes { context.fireChannelReadComplete() }
             self.close(context: context, mode: .all, promise: nil)
         }
@@ -198,7 +199,7 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
 
     package func channelReadComplete(context: ChannelHandlerContext) {
         context.fireChannelReadComplete()
-        // The reader received only a part of a handshake or of a record, and has no reason of its own to read again.
+        // Only a part of a handshake or of a record was received, so the reader got nothing and would not read again.
         if self.isReadWanted && self.tls != nil && !self.isInputOver { context.read() }
     }
 
@@ -208,7 +209,7 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
             return
         }
         if !self.isHandshakeComplete {
-            // The peer that should finish the handshake is gone.
+            // The peer that should finish the handshake has disconnected.
             context.close(mode: .all, promise: nil)
         } else if !self.isInputOver {
             self.isInputOver = true
@@ -291,7 +292,7 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
         context.close(mode: .all, promise: nil)
     }
 
-    /// For `writeNow`, which must not call anybody.
+    /// Fails the connection later, for `writeNow`, which must not call back.
     private func failLater(_ reason: String) {
         self.isOutputOver = true
         self.writer.loop?.assumeIsolated().execute { self.fail(reason) }

@@ -10,8 +10,8 @@
 //     send       only when both are empty
 //
 // `sendNow` is called while iterating over many sockets, so it touches only the kernel and the queue. Passing bytes to the
-// channel (which may find the socket broken, close the channel and fire events) is left to a task on the loop. For the same
-// reason `sendNow` does not handle an error of `send`: the bytes count as rejected, and the channel meets the same error when
+// channel is left to a task on the loop, because the channel may find the socket broken, close itself and fire events. For the
+// same reason `sendNow` does not handle an error of `send`: the bytes count as rejected, the channel gets the same error when
 // it tries them, and closes in its usual way.
 //
 // The channel owns the descriptor. After the channel has closed it, the number may belong to another socket, on another loop,
@@ -26,13 +26,13 @@ internal import NIOCore
 final class SocketWriter {
     private enum State { case connecting, open, ended }
 
-    /// Limit of unread answers of libssl (KeyUpdate, alerts) that a peer has caused.
+    /// Limit of libssl's answers (KeyUpdate, alerts) that the peer caused and has not read.
     static let unreadAnswersLimitBytes = 64 * 1024
 
-    /// Most bytes that are gathered for one `send`.
+    /// The maximum number of bytes that are gathered for one `send`.
     static let gatheredLimitBytes = 16 * 1024
 
-    /// Never block, and report a disconnected peer as an error rather than with a signal.
+    /// Do not block, and report a disconnected peer as an error rather than by a signal.
     private static let flags = CInt(MSG_DONTWAIT) | CInt(MSG_NOSIGNAL)
 
     /// Called each time the kernel has accepted the last waiting byte; never from within `sendNow`.
@@ -54,7 +54,7 @@ final class SocketWriter {
     /// Whether `queue` gathers small messages for one `send`.
     private var isGathering = false
     private var bytesInChannel = 0
-    /// The waiting bytes that answer the peer: it caused them and does not receive them.
+    /// The part of the waiting bytes that are answers to the peer, which it does not read.
     private var unreadAnswerBytes = 0
 
     /// Whether bytes were flushed that the kernel has not accepted.
@@ -131,7 +131,7 @@ final class SocketWriter {
         self.promise.setOrCascade(to: promise)
     }
 
-    /// Sends `bytes` after everything appended before. Does not call anybody.
+    /// Sends `bytes` after everything appended before. Does not call back.
     func sendNow(_ bytes: UnsafeRawBufferPointer) {
         guard self.state != .ended else { return }
         if self.isGathering, !self.isWaiting,
@@ -151,7 +151,8 @@ final class SocketWriter {
         self.queueForChannel()
     }
 
-    /// Sends an answer of libssl, like `sendNow`. Returns whether the peer leaves too many unread, and must be disconnected.
+    /// Sends an answer of libssl, like `sendNow`. Returns whether the peer leaves too many answers unread, and must be
+    /// disconnected.
     func answerNow(_ bytes: UnsafeRawBufferPointer) -> Bool {
         self.sendNow(bytes)
         self.unreadAnswerBytes = self.isWaiting ? self.unreadAnswerBytes + bytes.count : 0
@@ -216,7 +217,7 @@ final class SocketWriter {
         while true {
             let accepted = send(descriptor, bytes.baseAddress, bytes.count, Self.flags)
             guard accepted < 0 else { return accepted }
-            // Any other error: the channel will meet it too; see above.
+            // The channel will get any other error too; see above.
             guard errno == EINTR else { return 0 }
         }
     }
@@ -251,7 +252,7 @@ final class SocketWriter {
 }
 
 extension Optional {
-    /// Returns the value and leaves `nil` behind, because what is called with it may come back here.
+    /// Returns the value and leaves `nil` behind, because the code that is called with the value may come back here.
     fileprivate mutating func take() -> Wrapped? {
         defer { self = nil }
         return self

@@ -1,8 +1,8 @@
-// What can be wrong with a certificate or its key, in messages that an operator can act on.
+// The problems of a certificate or its key, in messages that an operator can act on.
 //
 // libssl reports a missing file, a file that is not PEM and a wrong key with texts such as "no start line". Each case here
-// names the file, the problem and the remedy. The diagnosis reads the file again, and only after a failure: its finding is a
-// hint; libssl made the decision.
+// names the file, the problem and the remedy. To find out the problem, the file is read again after libssl has failed. The
+// result is a hint; libssl made the decision.
 
 internal import Glibc
 
@@ -30,7 +30,7 @@ package enum TLSConfigurationError: Error, Hashable, Sendable, CustomStringConve
     case notYetValid(path: String, at: String)
     /// The certificate is not self-signed, and none in the file issued it.
     case noIssuer(path: String)
-    /// A file of ticket keys that does not contain 80 bytes, or too many files.
+    /// A file of session ticket keys does not contain exactly 80 bytes, or there are too many files.
     case noTicketKey(path: String, reason: String)
     /// The file contains no OCSP response that could be sent.
     case noOCSPResponse(path: String, reason: String)
@@ -112,7 +112,7 @@ private struct Unreadable: Error {
     init() { self.reason = String(cString: strerror(errno)) }
 }
 
-/// Reading stops after this many bytes: a chain of certificates has a few kilobytes.
+/// The maximum number of bytes to read: a certificate chain has a few kilobytes.
 private let readLimitBytes = 1 << 20
 
 private func read(_ path: String) -> Result<[UInt8], Unreadable> {

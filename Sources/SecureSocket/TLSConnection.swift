@@ -1,12 +1,13 @@
 // One connection as libssl sees it: bytes from the peer in, bytes for the peer out, no socket.
 //
-// `read` is given bytes from the socket and returns their plaintext; `write` encrypts plaintext; `shutdown` sends close_notify.
-// Everything that libssl wants to send in response (its half of a handshake, a ticket, a KeyUpdate, an alert) is in
-// `TLSLoop.output` after each of the three, and must be removed before the next call of any connection.
+// `read` receives bytes from the socket and returns their plaintext; `write` encrypts plaintext; `shutdown` sends
+// close_notify. Everything that libssl wants to send in response (its half of a handshake, a ticket, a KeyUpdate, an alert) is
+// in `TLSLoop.output` after each of the three, and must be removed before the next call of any connection.
 //
-// Two things are not obvious. Reading drives everything: there is no separate handshake step, the first `read`s perform it. And
-// writing may have to wait for the peer: before the handshake completes and, rarely, when half of a message such as a
-// KeyUpdate has arrived. Such plaintext is buffered here and encrypted at the end of the `read` that makes it possible.
+// Two things are not obvious. Reading drives everything: there is no separate handshake step, because the first calls of
+// `read` perform the handshake. And a write may have to wait for the peer: before the handshake completes and, rarely, when
+// half of a message such as a KeyUpdate has arrived. Its plaintext is buffered here and encrypted at the end of the `read`
+// that makes it possible.
 
 internal import COpenSSL
 internal import NIOCore
@@ -31,8 +32,8 @@ final class TLSConnection {
         case refused(String)
     }
 
-    /// Limit of plaintext that is buffered while waiting for the peer. A server says nothing before the first request, so this
-    /// is far more than is ever needed.
+    /// Limit of plaintext that is buffered while waiting for the peer. A server sends nothing before the first request, so
+    /// this is far more than it ever needs.
     static let bufferLimitBytes = 64 * 1024
 
     private let ssl: OpaquePointer
@@ -106,15 +107,16 @@ final class TLSConnection {
             // A client may request new keys together with the end of its handshake; then the secret is outdated.
             !self.loop.libraryMessages.contains(.keyUpdate)
         else { return }
-        // The server's last handshake message was written in an earlier call (the client had to answer it), so the output now
-        // contains the session ticket, sent under the new keys. If no writer can be created, libssl continues.
+        // The server's last handshake message was written in an earlier call, because the client had to answer it. So the
+        // output now contains the session ticket, sent under the new keys. If no writer can be created, libssl continues to
+        // write the records.
         self.records = RecordWriter(
             suite: suite, secret: secret, number: self.loop.outputRecords, maxRecords: self.context.maxRecords)
     }
 
     /// A peer that updates its keys may request an update of our keys (RFC 8446, 4.6.3). libssl answers at the next
-    /// `SSL_write`, which never happens when records are written here. So it is made to answer now, and `resendMessages` sends
-    /// the answer.
+    /// `SSL_write`, which never happens when records are written here. So this method makes libssl answer now, and
+    /// `resendMessages` sends the answer.
     private func answerKeyUpdate() {
         guard self.loop.keyUpdatesReceived > 0, SSL_get_key_update_type(self.ssl) != SSL_KEY_UPDATE_NONE else { return }
         forgetErrors()
@@ -130,7 +132,8 @@ final class TLSConnection {
         return .failed("the peer updates its keys more than \(KeyUpdateBudget.most) times a minute")
     }
 
-    /// libssl encrypted its own messages under its own sequence number, which is no longer ours. They are sent again.
+    /// Sends libssl's own messages again: libssl encrypted them under its own sequence number, which is no longer the
+    /// connection's.
     private func resendMessages() -> Bool {
         self.loop.dropOutput()
         for message in self.loop.libraryMessages {
@@ -217,7 +220,7 @@ final class TLSConnection {
     /// Puts our close_notify into the output, once. Nothing can be written afterwards; the peer's is not awaited.
     func shutdown() {
         self.loop.empty()
-        // libssl allows neither: there is no connection to close yet, or it has failed.
+        // libssl allows neither case: the connection is not established yet, or has failed.
         guard self.isHandshakeComplete, !self.hasFailed, SSL_get_shutdown(self.ssl) & SSL_SENT_SHUTDOWN == 0 else {
             return
         }

@@ -1,8 +1,8 @@
 // The TLS settings of a listener: one SSL_CTX.
 //
 // A context is built once and never changed: the certificate chain, the key, the versions (1.2 and 1.3), the ciphers, and a
-// handful of modes chosen for many thousand idle connections. Each connection creates its `SSL` from a context and retains it,
-// so a new certificate means a new context (see `TLSCredentials`), and nobody is disconnected.
+// few modes chosen for many thousand idle connections. Each connection creates its `SSL` from a context and retains the
+// context. So a new certificate means a new context (see `TLSCredentials`), and nobody is disconnected.
 //
 // The choices, and why:
 // - TLS 1.2 with ephemeral keys and authenticated encryption only (RFC 9325, 4.2); 1.3 with libssl's defaults, but AES-128-GCM
@@ -70,8 +70,9 @@ package final class TLSContext: @unchecked Sendable {
     /// The validity period of the server's own certificate; `nil` when it cannot be read.
     package var validity: CertificateValidity? { CertificateValidity(of: self.pointer) }
 
-    /// Whether the file lacks the certificate of the CA that issued the server's. Only certificates that say where to fetch
-    /// their issuer's count: those of a private CA, which clients have anyway, usually do not.
+    /// Whether the file lacks the certificate of the CA that issued the server's. Only certificates that contain the address
+    /// of their issuer's certificate are checked: those of a private CA usually do not, and their clients have the CA
+    /// certificate anyway.
     package var lacksIssuer: Bool { enroute_SSL_CTX_lacks_issuer(self.pointer) == 1 }
 
     deinit {

@@ -1,4 +1,4 @@
-// What a secure socket reports to the rest of its pipeline, in addition to bytes.
+// The errors and events that a secure socket fires in its pipeline, in addition to bytes.
 
 /// The end of a connection that violated TLS. Expected: the internet sends all kinds of bytes to an open port. Fired once
 /// through `errorCaught`; the socket is closed right afterwards. The connection cannot be used; the peer may connect again.

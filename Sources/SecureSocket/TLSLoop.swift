@@ -1,8 +1,8 @@
 // One BIO for all connections of an event loop: what libssl reads from and writes to.
 //
-// Usually each connection has two memory BIOs, with a buffer and a copy each. But a loop works on one connection at a time, and
-// a call into libssl returns before the next one starts. So one BIO suffices: before a call it is pointed at the input and its
-// output is emptied; after the call the output belongs to that connection, and is sent or copied before the next call.
+// Usually each connection has two memory BIOs, each with a buffer and a copy. But a loop works on one connection at a time,
+// and a call into libssl returns before the next one starts. So one BIO suffices: before a call it is pointed at the input and
+// its output is emptied; after the call the output belongs to that connection, and is sent or copied before the next call.
 // libssl itself stores an incomplete record, so nothing else is stored here per connection.
 //
 // The BIO is reference-counted: each `SSL` holds a reference (`SSL_set_bio` takes it), and this object holds one.

@@ -1,6 +1,6 @@
 // Session ticket keys shared by all gateways: a client that loses one gateway resumes its session on another, at a fraction of
-// the cost of a full handshake. The first key encrypts; the others only decrypt, so that keys can be rotated: add a new file in
-// first place, reload every gateway, and remove the oldest file once its tickets have expired.
+// the cost of a full handshake. The first key encrypts; the others only decrypt, so that keys can be rotated: add a new file
+// as the first one, reload every gateway, and remove the oldest file once its tickets have expired.
 
 internal import COpenSSL
 internal import Glibc

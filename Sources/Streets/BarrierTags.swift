@@ -11,7 +11,8 @@ struct Barrier: Hashable, Sendable {
     /// - Parameter tags: of a node.
     /// - Returns: `nil` if the node stops nobody.
     init?(tags: [String: String]) {
-        // On its own, `access` describes a passage only if it forbids one. On a crossing it is about who crosses the street.
+        // Without another tag, `access` describes who may pass only if it forbids passing. On a crossing it describes who may
+        // cross the street.
         let isForbidden = tags["highway"] == nil && ["no", "private"].contains(tags["access"])
         guard tags["barrier"] != nil || isForbidden else { return nil }
         let stopped = Self.stopped(by: tags)
@@ -19,7 +20,7 @@ struct Barrier: Hashable, Sendable {
             var isOpen = !stopped.contains(kind)
             for key in Access.keys(kind) {
                 guard let value = tags[key] else { continue }
-                // A bicycle that is pushed passes.
+                // A bicycle can be pushed through.
                 if let access = value == "dismount" ? .yes : Access(value: value) { isOpen = access != .no }
             }
             if isOpen { continue }

@@ -1,12 +1,12 @@
-// The lengths of the shortest ways from one position to several others nearby (Dijkstra), for a map matcher. Drivers were
-// where they were, so turn restrictions do not count.
+// The lengths of the shortest paths from one position to several others nearby (Dijkstra), for a map matcher. Turn
+// restrictions are ignored, because the matcher follows what drivers really did.
 
 struct DistanceSearch {
     let graph: StreetGraph
     /// `nil` for somebody who may use every street in both directions.
     let costs: TravelCosts?
 
-    /// Metres; a longer way is not searched for.
+    /// Meters. No longer path is searched for.
     static let maxMeters = 20_000.0
     /// A search that has visited this many nodes gives up on the positions that it has not reached.
     static let maxVisited = 50_000
@@ -17,7 +17,7 @@ struct DistanceSearch {
         var index: Int
     }
 
-    /// - Returns: one length in metres for each position of `to`.
+    /// - Returns: one length in meters for each position of `to`.
     func find(from: StreetPosition, to: [StreetPosition], within meters: Double, _ space: SearchSpace) -> [Double?] {
         var lengths = [Double?](repeating: nil, count: to.count)
         guard let start = self.place(from) else { return lengths }
@@ -38,7 +38,7 @@ struct DistanceSearch {
         if self.allows(edge.rule, 0) { offer(edge.to, Float(self.graph.meters(of: start.edge) - start.metersAlong)) }
         if self.allows(edge.rule, 1) { offer(edge.from, Float(start.metersAlong)) }
         let wanted = Set(entering.map(\.node))
-        // Nodes at which all ways to targets have been entered.
+        // Nodes after which all paths to targets have been started.
         var left = wanted.count
         var visited = 0
         while left > 0, visited < Self.maxVisited, let (cost, node) = space.heap.pop() {

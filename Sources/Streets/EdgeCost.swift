@@ -8,7 +8,8 @@ extension TravelCosts {
             && rule & (self.forbidden | self.forwardRestriction << backward) == 0
     }
 
-    /// Like `allows`, but ignores a turn restriction at the end: for what ends on the edge, and for a map matcher.
+    /// Like `allows`, but ignores a turn restriction at the end of the edge: for routes that end on the edge, and for a map
+    /// matcher.
     @inline(__always)
     func allowsPart(_ rule: UInt32, backward: UInt32) -> Bool {
         rule & (self.forwardAccess << backward) != 0 && rule & self.forbidden == 0
@@ -24,7 +25,7 @@ extension TravelCosts {
     /// Seconds lost at the end of an edge.
     @inline(__always)
     func delay(_ rule: UInt32, backward: UInt32) -> Float {
-        // The bit of the end is above the one of the start.
+        // The bit of the end is the next higher bit after that of the start.
         if rule & (StreetRule.lights(atStart: false) >> backward) != 0 { return self.lightsSeconds }
         return rule & (StreetRule.crossing(atStart: false) >> backward) != 0 ? self.crossingSeconds : 0
     }

@@ -5,7 +5,7 @@ enum Landmarks {
     /// The number that `enroute streets build` selects for each kind of travel.
     static let usualCount = 12
     static let maxCount = 32
-    /// A node that a landmark is not connected with.
+    /// A node that is not connected to a landmark.
     static let unreachable = UInt16.max
     /// The number of landmarks that a search uses: those with the highest bounds at its start.
     static let activeCount = 8
@@ -32,7 +32,7 @@ struct LandmarkBounds {
 
     /// - Parameters:
     ///   - starts, targets: nodes.
-    ///   - scale: the least ratio of the vehicle's seconds and those of the landmarks.
+    ///   - scale: the smallest ratio of the vehicle's seconds to those of the landmarks.
     init(_ graph: StreetGraph, _ kind: TravelKind, scale: Float, fastest: Double, starts: [Int], targets: [Int]) {
         let count = graph.landmarksPerKind
         self.stride = count * 2
@@ -60,20 +60,20 @@ struct LandmarkBounds {
         known.sort { $0.bound > $1.bound }
         self.activeCount = min(known.count, Landmarks.activeCount)
         for index in 0..<self.activeCount { self.active[index] = known[index].active }
-        // Landmarks know only the largest part of the network.
+        // Landmarks cover only the largest part of the network.
         self.plane = known.isEmpty ? StraightBound(targets.map { graph.nodes[$0] }, fastest: fastest) : nil
     }
 
     @inline(__always)
     private static func units(_ active: Active, _ node: UnsafePointer<UInt16>) -> Float {
         let (to, from) = (node[active.index], node[active.index + 1])
-        // Values are rounded down, so a difference may be one too large.
+        // Values are rounded down, so a difference may be too large by one.
         let first = to == Landmarks.unreachable ? 0 : active.toTargets - Float(to) - 1
         let second = from == Landmarks.unreachable ? 0 : Float(from) - active.fromTargets - 1
         return max(0, max(first, second))
     }
 
-    /// Seconds that are certainly needed from a node to the nearest target.
+    /// Returns a lower bound of the seconds from a node to the nearest target.
     @inline(__always)
     func seconds(_ graph: StreetGraph, _ node: Int) -> Float {
         guard let values = self.values, self.activeCount > 0 else {
@@ -86,7 +86,7 @@ struct LandmarkBounds {
     }
 }
 
-/// The time for the straight line at the highest speed.
+/// A lower bound: the time along the straight line at the highest speed.
 private struct StraightBound {
     private let target: LocalPlane
     private let radius: Double
@@ -97,7 +97,7 @@ private struct StraightBound {
         guard let first = targets.first, fastest > 0 else { return nil }
         self.target = LocalPlane(first)
         self.radius = targets.map { first.meters(to: $0) }.max() ?? 0
-        // The plane is off by less than this within a country.
+        // The error of the plane is smaller than this within a country.
         self.secondsPerMeter = 0.95 * 3.6 / fastest
     }
 

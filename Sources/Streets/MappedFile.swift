@@ -6,7 +6,7 @@
     private import Darwin
 #endif
 
-/// The bytes of a file, which must not be changed in place meanwhile: replace it with a new file under the same name.
+/// The bytes of a file. The file must not be changed in place while it is mapped: replace it with a new file of the same name.
 final class MappedFile: Sendable {
     nonisolated(unsafe) let bytes: UnsafeRawBufferPointer
 
@@ -15,7 +15,7 @@ final class MappedFile: Sendable {
     }
 
     init(path: String) throws(Failure) {
-        // Without O_NONBLOCK, a named pipe would be waited for.
+        // Without O_NONBLOCK, opening a named pipe would block.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw Failure(reason: String(cString: strerror(errno))) }
         defer { close(descriptor) }

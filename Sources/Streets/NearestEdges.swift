@@ -5,7 +5,7 @@ struct NearEdge {
     var edge: Int
     var point: StreetPoint
     var metersAlong: Double
-    /// Metres from the place.
+    /// Meters from the place.
     var meters: Double
 }
 

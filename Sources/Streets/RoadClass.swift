@@ -7,7 +7,7 @@ enum RoadClass: UInt8, Sendable, CaseIterable {
     case motorway, trunk, primary, secondary, tertiary, unclassified, residential, livingStreet, service
     case pedestrian, track, cycleway, footway, path, steps
 
-    /// - Returns: `nil` for a value that is no street to travel on, such as `construction` or `platform`.
+    /// - Returns: `nil` for a value that is not a street to travel on, such as `construction` or `platform`.
     init?(highway: String) {
         guard let known = Self.highways[highway] else { return nil }
         self = known
@@ -16,7 +16,7 @@ enum RoadClass: UInt8, Sendable, CaseIterable {
     /// The class of a GeoJSON line.
     ///
     /// - Parameter tags: the properties of the feature that are texts.
-    /// - Returns: `nil` for lines that are no streets: railways, rivers, other features such as power lines and walls, and
+    /// - Returns: `nil` for lines that are not streets: railways, rivers, other features such as power lines and walls, and
     ///   `highway` values such as `construction`.
     init?(line tags: [String: String]) {
         if let highway = tags["highway"] {
@@ -59,8 +59,8 @@ enum RoadClass: UInt8, Sendable, CaseIterable {
         "highway": .motorway, "major": .primary, "major_road": .primary, "medium": .tertiary,
         "medium_road": .tertiary, "minor": .residential, "minor_road": .residential, "street": .street,
     ]
-    /// Keys of lines that are something else than a street, if they have no class of a street:
-    /// https://wiki.openstreetmap.org/wiki/Map_features. `emergency` is left out, because it is a key of access, too.
+    /// Keys of lines that are something other than a street, unless they also have the class of a street:
+    /// https://wiki.openstreetmap.org/wiki/Map_features. `emergency` is missing here, because it is also an access key.
     private static let otherFeatures = [
         "aerialway", "aeroway", "amenity", "barrier", "boundary", "building", "craft", "geological", "healthcare",
         "historic", "landuse", "leisure", "man_made", "military", "natural", "office", "place", "power",

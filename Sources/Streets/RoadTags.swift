@@ -3,7 +3,7 @@
 
 extension StreetRule {
     /// - Parameter tags: of a way, or the properties of a GeoJSON line.
-    /// - Returns: `nil` if the line is no street, or if nobody may use it.
+    /// - Returns: `nil` if the line is not a street, or if nobody may use it.
     init?(tags: [String: String]) {
         guard tags["area"] != "yes", let road = RoadClass(line: tags) else { return nil }
         self.init(road, limit: Self.limit(tags, road))
@@ -17,7 +17,7 @@ extension StreetRule {
             self.set(Self.local(kind), access == .local)
         }
         self.set(Self.noMopeds, road == .motorway || tags["motorroad"] == "yes" || tags["moped"] == "no")
-        // A truck may have to deliver in a street that is closed to trucks in general.
+        // A truck may have to deliver on a street that is closed to trucks in general.
         self.set(Self.noTrucks, Self.isClosedToTrucks(tags))
         guard self.isUsable else { return nil }
     }
@@ -26,7 +26,7 @@ extension StreetRule {
         tags["hgv"].flatMap(Access.init(value:)).map { $0 != .yes } ?? false
     }
 
-    /// The speed limit in km/h, 0 if the tags have none.
+    /// The speed limit in km/h, 0 if no tag contains one.
     private static func limit(_ tags: [String: String], _ road: RoadClass) -> UInt8 {
         if let text = tags["maxspeed"] {
             if text == "walk" || text.hasSuffix(":living_street") || text.hasSuffix(":walk") { return 7 }
@@ -36,7 +36,7 @@ extension StreetRule {
                 return UInt8(min(254, text.hasSuffix("mph") ? value * 1609 / 1000 : value))
             }
         }
-        // Links of motorways are bends.
+        // Motorway links are curved, so traffic is slow there.
         return road == .motorway && tags["highway"]?.hasSuffix("_link") == true ? 60 : 0
     }
 }
@@ -50,13 +50,13 @@ enum Access {
         self = isUsual ? .yes : .no
         for key in Self.keys(kind) {
             guard let access = tags[key].flatMap(Self.init(value:)) else { continue }
-            // A general permission is not one for a kind of travel that the street is not built for.
+            // A general permission does not open a street to a kind of travel that the street is not built for.
             guard access == .no || isUsual || (key != "access" && key != "vehicle") else { continue }
             self = access
         }
     }
 
-    /// The keys that decide about a kind of travel, the most general first.
+    /// The access keys that apply to a kind of travel, the most general first.
     static func keys(_ kind: TravelKind) -> [String] {
         switch kind {
         case .foot: ["access", "foot"]
@@ -65,9 +65,9 @@ enum Access {
         }
     }
 
-    /// Several values are separated by semicolons: who belongs to one of the groups may use the street.
+    /// Parses a value. Several values are separated by semicolons: members of any of these groups may use the street.
     ///
-    /// - Returns: `nil` for an unknown value, which changes nothing.
+    /// - Returns: `nil` for an unknown value, which has no effect.
     init?(value: String) {
         let groups = value.split(separator: ";").map { $0.drop { $0 == " " } }
         if groups.contains(where: { Self.open.contains(String($0)) }) {
@@ -83,7 +83,7 @@ enum Access {
 
     private static let open: Set = ["yes", "designated", "permissive", "official"]
     private static let localTraffic: Set = ["destination", "customers", "delivery", "residents"]
-    /// Values that forbid, and groups that riders do not belong to.
+    /// Values that forbid access, and groups that riders do not belong to.
     private static let closed: Set = [
         "no", "private", "restricted", "use_sidepath", "dismount", "permit", "agricultural", "forestry", "military",
         "emergency", "psv", "bus", "school_bus", "tourist_bus", "coach", "taxi", "share_taxi", "hov", "carpool",
@@ -119,7 +119,7 @@ private enum Direction {
     func of(_ kind: TravelKind, _ tags: [String: String]) -> Direction {
         switch kind {
         case .motor: return self
-        // A one-way street is one for vehicles.
+        // One-way rules apply to vehicles only.
         case .foot: return tags["oneway:foot"] == "yes" ? self : .both
         case .bicycle:
             let isOpposite = ["cycleway", "cycleway:left", "cycleway:right", "cycleway:both"].contains {

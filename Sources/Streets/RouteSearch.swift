@@ -3,13 +3,13 @@
 /// A place on an edge where a search starts or ends.
 struct SearchPlace: Hashable {
     var edge: Int
-    /// Metres along the edge's line from its start, between 0 and its length.
+    /// Meters along the edge's line from its start, between 0 and its length.
     var metersAlong: Double
-    /// Seconds in addition, because the place is not the nearest street.
+    /// Extra seconds, because the place is not on the nearest street.
     var extraSeconds: Double
 }
 
-/// What a search found: half edges between the edge of a start and that of a target.
+/// The result of a search: the half edges between the edge of a start and that of a target.
 struct FoundPath {
     var seconds: Double
     /// Indices of the start and the target in the lists of the query.
@@ -17,25 +17,25 @@ struct FoundPath {
     var target: Int
     /// Complete edges between them, in order.
     var halves: [UInt32]
-    /// The edge of the start is left, and that of the target entered, backward. Both have the same meaning if start and target
-    /// are on one edge and `halves` is empty and `isDirect`.
+    /// Whether the path leaves the edge of the start backward, and whether it enters the edge of the target backward. If
+    /// `isDirect`, both are equal: start and target are on one edge, and `halves` is empty.
     var leavesBackward: Bool
     var entersBackward: Bool
-    /// Start and target are on one edge, which is used from one to the other.
+    /// Whether the path runs along a single edge from the start to the target.
     var isDirect: Bool
 }
 
 struct RouteSearch {
     let graph: StreetGraph
     let costs: TravelCosts
-    /// The least ratio of the vehicle's seconds and those of the landmarks.
+    /// The smallest ratio of the vehicle's seconds to those of the landmarks.
     let landmarkScale: Float
     /// km/h.
     let fastest: Double
 
     /// A search that has visited this many nodes gives up.
     static let maxVisited = 2_000_000
-    /// The most ways to leave the places where a search starts. More would not fit into `SearchLabel.via`.
+    /// The maximum number of ways to leave the places where a search starts. More would not fit into `SearchLabel.via`.
     private static let maxStarts = 128
 
     private struct Start {
@@ -66,7 +66,7 @@ struct RouteSearch {
         var bestTarget: Target?
         space.begin()
         let (labels, stamp) = (space.labels, space.stamp)
-        // The search owns the heap meanwhile, so that Swift need not check for other accesses.
+        // The search owns the heap meanwhile, so that Swift does not have to check for other accesses.
         var heap = SearchHeap()
         swap(&heap, &space.heap)
         defer { swap(&heap, &space.heap) }
@@ -87,7 +87,7 @@ struct RouteSearch {
             guard let perCentimeter = table.baseAddress else { return }
             while let (key, node) = heap.pop(), key < bestSeconds, visited < maxVisited {
                 let label = labels[Int(node)]
-                // A better label of this node was visited already.
+                // A better label of this node has already been visited.
                 if key > label.cost + label.bound { continue }
                 visited += 1
                 space.visited += 1
@@ -116,7 +116,7 @@ struct RouteSearch {
         return best
     }
 
-    /// The way along one edge, if a start and a target are on the same.
+    /// The path along one edge, if a start and a target are on the same edge.
     private func direct(_ starts: [SearchPlace], _ targets: [SearchPlace]) -> FoundPath? {
         var best: FoundPath?
         for (startIndex, start) in starts.enumerated() {
@@ -124,7 +124,7 @@ struct RouteSearch {
                 let backward = target.metersAlong < start.metersAlong
                 let rule = self.graph.edges[start.edge].rule
                 let meters = abs(target.metersAlong - start.metersAlong)
-                // Nobody travels to be in the same place.
+                // A route between equal places is useless.
                 guard meters == 0 || self.costs.allowsPart(rule, backward: backward ? 1 : 0) else { continue }
                 let seconds =
                     start.extraSeconds + target.extraSeconds + self.costs.seconds(rule, meters: meters)

@@ -1,4 +1,4 @@
-// The memory of one search: a label for each node and a heap. Labels of an earlier search are recognised by their stamp,
+// The memory of one search: a label for each node and a heap. Labels of an earlier search are recognized by their stamp,
 // so that a search costs what it visits, not the size of the city.
 
 #if canImport(Glibc)
@@ -7,14 +7,14 @@
     private import Darwin
 #endif
 
-/// What a search knows about a node.
+/// The search's data for one node.
 struct SearchLabel {
     var stamp: UInt32
     /// Cost from the start.
     var cost: Float
     /// Lower bound of the cost to the destination.
     var bound: Float
-    /// The half edge that the search arrived by, or `StreetGraph.maxHalves` plus the index of a start.
+    /// The half edge by which the search reached the node, or `StreetGraph.maxHalves` plus the index of a start.
     var via: UInt32
 }
 
@@ -27,7 +27,7 @@ final class SearchSpace: @unchecked Sendable {
     var heap = SearchHeap()
     var visited = 0
 
-    /// - Returns: `nil` without memory.
+    /// - Returns: `nil` if there is not enough memory.
     init?(nodes: Int) {
         // The kernel provides zeroed pages when they are first used.
         guard let memory = calloc(max(1, nodes), MemoryLayout<SearchLabel>.stride) else { return nil }
@@ -50,9 +50,10 @@ final class SearchSpace: @unchecked Sendable {
     }
 }
 
-/// A heap with four children per entry. Entries that a better one has replaced stay in it; the search skips them.
+/// A heap with four children per entry. Entries that were replaced by better ones stay in it; the search skips them.
 struct SearchHeap {
-    /// The key as the upper 32 bits (the bits of a Float that is not negative sort like it), the node as the lower ones.
+    /// The key in the upper 32 bits (the bit patterns of non-negative Floats sort like the Floats), the node in the lower
+    /// ones.
     private var entries: [UInt64] = []
 
     mutating func removeAll() { self.entries.removeAll(keepingCapacity: true) }

@@ -42,7 +42,7 @@ enum StreetSection: UInt32, CaseIterable {
     case landmarkCosts
     /// For each kind, node and landmark: units from the landmark to the node, and from the node to the landmark.
     case landmarks
-    /// The attribution that the data's licence requires, UTF-8.
+    /// The attribution that the data's license requires, UTF-8.
     case attribution
     /// The street of each copy, ascending. The last edges are copies of streets, for turn restrictions; they have the shape and
     /// the name of their street.

@@ -1,4 +1,4 @@
-// What can be wrong with a compiled file, and with the files that one is compiled from.
+// The errors of compiled files, and of the files that they are compiled from.
 
 /// A compiled file that cannot be used.
 package enum StreetFileError: Error, Hashable, CustomStringConvertible {
@@ -28,12 +28,12 @@ package enum StreetInputError: Error, Hashable, CustomStringConvertible {
     case unreadable(path: String, reason: String)
     /// Neither an OpenStreetMap extract nor GeoJSON.
     case unknownFormat(path: String)
-    /// - Parameter offset: in bytes; `nil` if the reason says where.
+    /// - Parameter offset: in bytes; `nil` if the reason contains the place.
     case malformed(path: String, offset: Int?, reason: String)
-    /// The extract uses a feature that its readers must know.
+    /// The extract requires a feature that this reader does not support.
     case unsupported(path: String, feature: String)
     case noStreets
-    /// The extracts have streets, and no coordinate of their nodes.
+    /// The extracts have streets, but none of the coordinates of their nodes.
     case noCoordinates(paths: [String])
     case tooLarge(reason: String)
     case unwritable(path: String, reason: String)

@@ -23,7 +23,7 @@ final class StreetGraph: Sendable {
     let landmarksPerKind: Int
     let attribution: String
 
-    /// Half edges from this number on mean something else in a search.
+    /// In a search, numbers of half edges from this one on have another meaning.
     static let maxHalves: UInt32 = 0xFFFF_FF00
 
     /// - Throws: `unreadable`, `foreign`, `otherVersion`, `damaged`.
@@ -83,7 +83,7 @@ final class StreetGraph: Sendable {
     /// The number of edges that are streets. The ones that follow are copies.
     var streetCount: Int { self.edges.count - self.copies.count }
 
-    /// The street that an edge is, or is a copy of.
+    /// Returns the street itself, or the street that an edge is a copy of.
     @inline(__always)
     func street(_ edge: Int) -> Int { edge < self.streetCount ? edge : Int(self.copies[edge - self.streetCount]) }
 
@@ -97,7 +97,7 @@ final class StreetGraph: Sendable {
         return self.copies[low...].indices.lazy.prefix { self.copies[$0] == street }.map { self.streetCount + $0 }
     }
 
-    /// Ascending starts of `count` ranges, which end at `end`.
+    /// Whether these are the ascending starts of `count` ranges, the last of which ends at `end`.
     private static func areStarts(_ starts: UnsafeBufferPointer<UInt32>, of count: Int, upTo end: Int) -> Bool {
         guard starts.count == count + 1, starts[0] == 0, Int(starts[count]) == end else { return false }
         for index in 0..<count where starts[index] > starts[index + 1] { return false }

@@ -9,12 +9,12 @@ enum GridCell {
     static func row(_ latitude: Double) -> Int { Int(((latitude + 90) * self.perDegree).rounded(.down)) }
     static func column(_ longitude: Double) -> Int { Int(((longitude + 180) * self.perDegree).rounded(.down)) }
 
-    /// Cells of a row are neighbours.
+    /// The key of a cell. Cells of a row have consecutive keys.
     static func key(row: Int, column: Int) -> UInt64 {
         UInt64(max(0, row)) << self.rowShift | UInt64(max(0, column))
     }
 
-    /// The cells that a line from `a` to `b` crosses, and perhaps some beside them.
+    /// Calls `body` with the cells that a line from `a` to `b` crosses, and possibly with some beside them.
     static func visit(_ a: StreetPoint, _ b: StreetPoint, _ body: (UInt64) -> Void) {
         let perDegree = StreetPoint.perDegree
         let north: Double = abs(Double(b.latitude) - Double(a.latitude))
@@ -35,7 +35,7 @@ enum GridCell {
 }
 
 extension StreetGraph {
-    /// Calls `body` with each edge that crosses a cell near `place`, some of them several times.
+    /// Calls `body` with each edge that crosses a cell near `place`, with some of them several times.
     ///
     /// - Parameter meters: at most `maxMeters`.
     func visitEdges(near plane: LocalPlane, within meters: Double, _ body: (Int) -> Void) {
@@ -44,7 +44,7 @@ extension StreetGraph {
             Double(plane.origin.latitude) / StreetPoint.perDegree,
             Double(plane.origin.longitude) / StreetPoint.perDegree
         )
-        // Near the poles a row would have all columns.
+        // Near the poles a row would contain all columns.
         let width = min(size.longitude, Self.maxDegrees)
         let columns = (GridCell.column(longitude - width), GridCell.column(longitude + width))
         for row in GridCell.row(latitude - size.latitude)...GridCell.row(latitude + size.latitude) {
@@ -59,7 +59,7 @@ extension StreetGraph {
         }
     }
 
-    /// The longest distance for a search of streets near a place, in metres.
+    /// Meters. The maximum distance for a search of streets near a place.
     static let maxMeters = 2_000.0
     private static let maxDegrees = 0.25
 

@@ -1,11 +1,11 @@
 // The streets as GeoJSON for the map of the pages: class, name and line, as `Journeys` writes a map from other files.
 
 extension StreetNetwork {
-    /// The most bytes of a map. A page downloads it once.
+    /// The maximum size of a map in bytes. A page downloads it once.
     package static let maxMapBytes = 4_000_000
 
-    /// Compact GeoJSON (RFC 7946). If the streets do not fit into `maxBytes`, those of the lesser classes are left out: first
-    /// paths, then minor streets.
+    /// Compact GeoJSON (RFC 7946). If the streets do not fit into `maxBytes`, the lower classes are left out: first paths,
+    /// then minor streets.
     package func map(maxBytes: Int = StreetNetwork.maxMapBytes) -> [UInt8] {
         var bytes = Array(#"{"type":"FeatureCollection""#.utf8)
         if !self.attribution.isEmpty { bytes += Array(",\"attribution\":\(Self.quoted(self.attribution))".utf8) }
@@ -36,7 +36,7 @@ extension StreetNetwork {
             let line = self.graph.line(of: Int(half >> 1))
             for index in 0..<line.count {
                 let point = half & 1 == 0 ? line[index] : line[line.count - 1 - index]
-                // Five decimals are a metre, which is less than a pixel.
+                // Five decimals are a meter, which is less than a pixel.
                 let rounded = (Self.rounded(point.longitude), Self.rounded(point.latitude))
                 if let last, last == rounded { continue }
                 if last != nil { bytes.append(UInt8(ascii: ",")) }

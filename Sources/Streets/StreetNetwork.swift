@@ -3,7 +3,7 @@
 package import EnrouteWire
 internal import Synchronization
 
-/// A compiled street file, mapped into memory. Thread-safe. Routes are work for the CPU, up to some 10 ms: do not call it on
+/// A compiled street file, mapped into memory. Thread-safe. Routes take up to some 10 ms of CPU time: do not calculate them on
 /// an event loop.
 package final class StreetNetwork: Sendable {
     let graph: StreetGraph
@@ -12,17 +12,18 @@ package final class StreetNetwork: Sendable {
     /// The memory of searches that have ended.
     private let spaces = Mutex<[SearchSpace]>([])
 
-    /// A place farther from the nearest street, in metres, has no route.
+    /// Meters. A place farther from the nearest street has no route.
     package static let longestSnap = 300.0
-    /// A search starts on at most this many streets, which are at most `snapTolerance` metres farther than the nearest.
+    /// A search starts on at most this many streets, which may be up to `snapTolerance` meters farther away than the nearest
+    /// one.
     static let snapCandidates = 4
     static let snapTolerance = 25.0
-    /// The additional seconds per metre for a street that is not the nearest.
+    /// The additional seconds per meter for a street that is not the nearest.
     static let snapSecondsPerMeter = 1.0
-    /// The maximum number of searches whose memory is stored for the next one: 16 bytes per node.
+    /// The maximum number of searches whose memory is kept for the next one: 16 bytes per node.
     private static let maxSpaces = 4
 
-    /// Opens a file that `enroute streets build` created. Reads all of it once.
+    /// Opens a file that `enroute streets build` created. Reads the whole file once.
     package init(path: String) throws(StreetFileError) {
         let graph = try StreetGraph(path: path)
         self.graph = graph
@@ -38,10 +39,10 @@ package final class StreetNetwork: Sendable {
             })
     }
 
-    /// The number of directed edges and of nodes, with the copies for turn restrictions.
+    /// The number of directed edges and of nodes, including the copies for turn restrictions.
     package var edgeCount: Int { self.graph.halves.count }
     package var nodeCount: Int { self.graph.nodes.count }
-    /// The attribution that the data's licence requires to be shown.
+    /// The attribution that the data's license requires to be shown.
     package var attribution: String { self.graph.attribution }
 
     /// The fastest route through places.
@@ -60,7 +61,7 @@ package final class StreetNetwork: Sendable {
             for targets in snapped.dropFirst() {
                 guard let path = search.find(from: starts, to: targets, space) else { return nil }
                 sum.add(path, from: starts[path.start], to: targets[path.target])
-                // The next way may begin on the street or on one of its copies, as its first turn requires.
+                // The next part may start on the street or on one of its copies, as its first turn requires.
                 let street = self.graph.street(targets[path.target].edge)
                 starts = targets.filter { self.graph.street($0.edge) == street }
                 for index in starts.indices { starts[index].extraSeconds = 0 }
@@ -88,12 +89,13 @@ package final class StreetNetwork: Sendable {
         }
     }
 
-    /// The lengths in metres of the shortest ways from a position to others.
+    /// Returns the lengths in meters of the shortest paths from a position to others.
     ///
     /// - Parameters:
-    ///   - meters: the longest way that is searched for; at most 20 km.
-    ///   - vehicle: `nil` for somebody who may use every street, against one-way rules too.
-    /// - Returns: one for each position of `to`; `nil` for a longer way or none, and for a position that is not in this file.
+    ///   - meters: the longest path that is searched for; at most 20 km.
+    ///   - vehicle: `nil` to permit every street in both directions.
+    /// - Returns: one length for each position of `to`; `nil` if there is no path, if it is longer, or if the position is not
+    ///   in this file.
     package func distances(
         from: StreetPosition, to: [StreetPosition], within meters: Double, for vehicle: Vehicle?
     ) -> [Double?] {
@@ -112,7 +114,7 @@ package final class StreetNetwork: Sendable {
         guard let first = found.first else { return [] }
         let obeysTurns = costs.kind == .motor
         return found.prefix { $0.meters <= first.meters + Self.snapTolerance }.flatMap { near in
-            // Some copies lead only out of the network, because they have no way back. A route may still end on them.
+            // Some copies only lead out of the network, because they have no way back. A route may still end on them.
             ([near.edge] + (obeysTurns ? Array(self.graph.copies(of: near.edge)) : [])).map { edge in
                 SearchPlace(
                     edge: edge, metersAlong: near.metersAlong,
@@ -132,15 +134,15 @@ package final class StreetNetwork: Sendable {
 }
 
 extension StreetGraph {
-    /// The least ratio of a vehicle's seconds and the landmarks' for the same edge. It holds if constants change after a
-    /// file was compiled, too.
+    /// The smallest ratio of a vehicle's seconds to those of the landmarks for the same edge. It remains correct if constants
+    /// change after a file was compiled.
     func landmarkScale(_ costs: TravelCosts) -> Float {
         let first = costs.kind.rawValue * TravelCosts.numberCount
         let ratios = costs.numbers.enumerated().map { index, number in
             let landmark = Float(bitPattern: self.landmarkCosts[first + index])
             return landmark.isFinite && landmark > 0 ? number / landmark : .infinity
         }
-        // Local traffic is a factor on speeds; the others are seconds.
+        // Local traffic is a factor applied to seconds per meter; the others are seconds.
         let speed = (ratios.prefix(StreetRule.speedCount).min() ?? 0) * min(1, ratios.last ?? 0)
         let scale = min(speed, ratios[StreetRule.speedCount], ratios[StreetRule.speedCount + 1])
         return scale.isFinite ? max(0, scale) : 0

@@ -13,7 +13,7 @@ struct StreetPoint: Hashable, Sendable {
     var longitude: Int32
 
     static let perDegree = 1e7
-    /// Metres per unit of latitude (mean earth radius of WGS 84).
+    /// Meters per unit of latitude (mean earth radius of WGS 84).
     static let metersPerUnit = 6_371_008.8 * Double.pi / 180 / Self.perDegree
 
     /// - Returns: `nil` outside of the ranges.
@@ -34,7 +34,7 @@ struct StreetPoint: Hashable, Sendable {
             longitudeUnits: Int32((place.longitude * Self.perDegree).rounded()))
     }
 
-    /// `nil` for (0, 0), which is no coordinate.
+    /// `nil` for (0, 0), which is not a valid coordinate.
     var coordinate: Coordinate? {
         Coordinate(latitude: Double(self.latitude) / Self.perDegree, longitude: Double(self.longitude) / Self.perDegree)
     }
@@ -44,7 +44,7 @@ struct StreetPoint: Hashable, Sendable {
             && (-1_800_000_000...1_800_000_000).contains(self.longitude)
     }
 
-    /// The distance in metres, on a plane that touches the earth between the points: exact to 0.1 % for 50 km.
+    /// The distance in meters, on a plane that touches the earth between the points: accurate to 0.1 % up to 50 km.
     func meters(to other: StreetPoint) -> Double {
         let north = Double(other.latitude) - Double(self.latitude)
         let middle = (Double(self.latitude) + Double(other.latitude)) / 2 / Self.perDegree
@@ -65,7 +65,7 @@ struct StreetPoint: Hashable, Sendable {
     }
 }
 
-/// A plane around a place, for the distances to what is near.
+/// A plane around a place, for distances to points nearby.
 struct LocalPlane {
     let origin: StreetPoint
     private let metersPerLongitude: Double
@@ -76,7 +76,7 @@ struct LocalPlane {
             StreetPoint.metersPerUnit * cos(Double(origin.latitude) / StreetPoint.perDegree * .pi / 180)
     }
 
-    /// Degrees of latitude and of longitude that correspond to a distance in metres.
+    /// Degrees of latitude and of longitude that correspond to a distance in meters.
     func degrees(_ meters: Double) -> (latitude: Double, longitude: Double) {
         let perDegree = StreetPoint.perDegree
         return (
@@ -84,7 +84,7 @@ struct LocalPlane {
         )
     }
 
-    /// Metres east and north of the origin.
+    /// Meters east and north of the origin.
     func place(_ point: StreetPoint) -> (x: Double, y: Double) {
         (
             (Double(point.longitude) - Double(self.origin.longitude)) * self.metersPerLongitude,
@@ -92,7 +92,7 @@ struct LocalPlane {
         )
     }
 
-    /// The distance of the origin to a line, and the share of the line up to the nearest point.
+    /// Returns the distance from the origin to a line, and the share of the line up to the nearest point.
     func nearest(_ a: StreetPoint, _ b: StreetPoint) -> (meters: Double, share: Double) {
         let (a, b) = (self.place(a), self.place(b))
         let (dx, dy) = (b.x - a.x, b.y - a.y)

@@ -1,4 +1,4 @@
-// What callers see: routes, and places on streets.
+// Routes and places on streets, as callers see them.
 
 package import EnrouteWire
 
@@ -6,7 +6,7 @@ package import EnrouteWire
 package struct StreetRoute: Sendable, Hashable {
     package let seconds: Double
     package let meters: Double
-    /// The way, from the street nearest to the first place to the one nearest to the last: at least one point.
+    /// The line from the street nearest to the first place to the one nearest to the last: at least one point.
     package let line: [Coordinate]
 
     package init(seconds: Double, meters: Double, line: [Coordinate]) {
@@ -18,17 +18,17 @@ package struct StreetRoute: Sendable, Hashable {
 package struct StreetPosition: Sendable, Hashable {
     /// The number of the edge in this file.
     package let edge: UInt32
-    /// Metres along the edge's line from its start.
+    /// Meters along the edge's line from its start.
     package let metersAlong: Double
 
     package init(edge: UInt32, metersAlong: Double) { (self.edge, self.metersAlong) = (edge, metersAlong) }
 }
 
-/// The place on a street that is nearest to another place.
+/// The point of a street that is nearest to another place.
 package struct NearSegment: Sendable, Hashable {
     package let position: StreetPosition
     package let place: Coordinate
-    /// Metres from the other place.
+    /// Meters from the other place.
     package let meters: Double
 
     package init(position: StreetPosition, place: Coordinate, meters: Double) {

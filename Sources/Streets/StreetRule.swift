@@ -7,10 +7,10 @@ enum TravelKind: Int, Sendable, CaseIterable {
     case bicycle, motor
 }
 
-/// Bits 0-3: `RoadClass`. 4-11: speed limit in km/h, 0 for none. 12-17: allowed forward and backward, by kind. 18-20: in
-/// a component that is large enough, by kind. 21-23: for local traffic only, by kind. 24: for trucks of local traffic only. 25: no mopeds.
-/// 26-27: traffic lights at the start, at the end. 28-29: a crossing at the start, at the end. 30-31: a turn restriction at the
-/// end of the way forward, of the way backward: motor vehicles use a copy of the edge instead.
+/// Bits 0-3: `RoadClass`. 4-11: speed limit in km/h, 0 for none. 12-17: permitted forward and backward, by kind. 18-20: in a
+/// component that is large enough, by kind. 21-23: for local traffic only, by kind. 24: trucks for local traffic only. 25: no
+/// mopeds. 26-27: traffic lights at the start, at the end. 28-29: a crossing at the start, at the end. 30-31: a turn
+/// restriction at the end in the forward direction, in the backward direction: motor vehicles use a copy of the edge instead.
 struct StreetRule: Hashable, Sendable {
     var bits: UInt32
 
@@ -43,7 +43,7 @@ struct StreetRule: Hashable, Sendable {
         return StreetRule(bits: others | (self.bits & forward) << 1 | (self.bits >> 1) & forward)
     }
 
-    /// Somebody may use the street, in some direction.
+    /// Whether somebody may use the street in some direction.
     var isUsable: Bool { self.bits & (0x3F << 12) != 0 }
 
     /// Whether the street may be travelled to its end in a direction.

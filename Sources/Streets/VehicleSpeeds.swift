@@ -1,4 +1,4 @@
-// How fast vehicles travel, by class of street and speed limit. These are the only constants to calibrate: see README.md.
+// The speeds of vehicles, by class of street and speed limit. Only these constants are calibrated: see README.md.
 
 internal import EnrouteWire
 
@@ -6,14 +6,15 @@ internal import EnrouteWire
 struct VehicleSpeeds: Sendable {
     /// The vehicle never travels faster, km/h.
     var fastest: Double
-    /// The share of a car's speed, or of the way's usual speed, that the vehicle reaches.
+    /// The vehicle's speed as a share of a car's, or of the usual speed of its kind of travel.
     var factor: Double
     /// Seconds lost at a crossing without traffic lights, and at one with them.
     var crossingSeconds: Double
     var lightsSeconds: Double
 
-    /// Factors by vehicle. A car's are calibrated with recorded trips (README.md). A vehicle whose numbers are nearly all in
-    /// one proportion to those of the fastest of its kind has faster searches: the landmarks are calculated for that one.
+    /// Factors by vehicle. A car's factors are calibrated with recorded trips (README.md). Searches are faster for a vehicle
+    /// whose numbers are nearly proportional to those of the fastest vehicle of its kind, because the landmarks are calculated
+    /// for that one.
     static func of(_ vehicle: Vehicle) -> VehicleSpeeds {
         switch vehicle {
         case .foot: VehicleSpeeds(fastest: 5, factor: 1, crossingSeconds: 0.5, lightsSeconds: 12)
@@ -71,7 +72,7 @@ struct VehicleSpeeds: Sendable {
         return min(self.fastest, usual * self.factor)
     }
 
-    /// A speed limit for a kind of street that traffic does not reach, km/h.
+    /// The maximum speed of traffic on a kind of street, km/h, even if the limit is higher.
     private static func fastestOn(_ road: RoadClass) -> Double {
         switch road {
         case .livingStreet: 12
@@ -96,18 +97,18 @@ extension TravelKind {
 /// The seconds that a vehicle needs for edges, as a search uses them.
 struct TravelCosts: Sendable {
     let kind: TravelKind
-    /// Seconds per centimetre by the bits of `StreetRule.speedMask`.
+    /// Seconds per centimeter by the bits of `StreetRule.speedMask`.
     let secondsPerCentimeter: [Float]
     let crossingSeconds: Float
     let lightsSeconds: Float
-    /// An edge with one of these bits is not used.
+    /// Edges with one of these bits are not used.
     let forbidden: UInt32
-    /// An edge with one of these bits takes `slowFactor` times as long, so that it is used for the last metres only.
+    /// An edge with one of these bits takes `slowFactor` times as long, so that it is used only for the last meters.
     let slow: UInt32
     /// The bit of `StreetRule` that allows this kind of travel forward. The next bit allows it backward.
     let forwardAccess: UInt32
-    /// The bit of `StreetRule` that restricts the turns at the end of the way forward, which the vehicle must obey; or 0. The
-    /// next bit is for the way backward.
+    /// The bit of `StreetRule` for a turn restriction at the end in the forward direction, if the vehicle must obey it;
+    /// otherwise 0. The next bit is for the backward direction.
     let forwardRestriction: UInt32
 
     static let slowFactor: Float = 3
@@ -126,7 +127,7 @@ struct TravelCosts: Sendable {
         self.slow = StreetRule.local(kind) | (vehicle == .truck ? StreetRule.noTrucks : 0)
     }
 
-    /// What landmarks are calculated with, as the numbers of a file: seconds per centimetre by the bits of
+    /// The numbers that landmarks are calculated with, as stored in a file: seconds per centimeter by the bits of
     /// `StreetRule.speedMask`, then the seconds of a crossing, of traffic lights, and the factor for local traffic.
     var numbers: [Float] {
         self.secondsPerCentimeter + [self.crossingSeconds, self.lightsSeconds, Self.slowFactor]
@@ -134,7 +135,7 @@ struct TravelCosts: Sendable {
 
     static let numberCount = StreetRule.speedCount + 3
 
-    /// The vehicle whose costs are those of the landmarks: the fastest of its kind.
+    /// The costs that the landmarks are calculated with: those of the fastest vehicle of a kind.
     static func fastest(_ kind: TravelKind) -> TravelCosts {
         switch kind {
         case .foot: TravelCosts(.foot)

@@ -1,8 +1,8 @@
 // The availability of every external dependency, as gauges. All gateways share these dependencies, so an outage of one
 // should raise an alert, but must not make a gateway unready: no other gateway could do better.
 
-/// A service that gateways use and that runs elsewhere. The raw value of a routing provider is that of its
-/// `ArrivalSource`; otherwise its state is not recorded.
+/// An external service that gateways use. For a routing provider, the raw value must be that of its `ArrivalSource`; otherwise
+/// its state is not recorded.
 package enum Dependency: String, Hashable, Sendable, CaseIterable {
     case redisLive = "redis_live"
     case redisLedger = "redis_ledger"

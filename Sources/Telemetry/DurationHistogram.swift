@@ -36,7 +36,7 @@ package struct DurationHistogram: Sendable {
             ])
     }
 
-    /// Longer durations count as this one: an hour. No sum can overflow because of a malformed time.
+    /// Longer durations count as one hour, so that a malformed time cannot make the sum overflow.
     package static let maxMicroseconds: Int64 = 3_600_000_000
 
     private let buckets: Buckets

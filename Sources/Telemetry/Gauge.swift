@@ -49,7 +49,7 @@ package enum Gauge: String, CaseIterable, Sendable {
     fileprivate var type: String { self == .cpuSeconds ? "counter" : "gauge" }
 }
 
-/// Who a session belongs to. The values of the label `role`.
+/// The owner of a session. The values of the label `role`.
 package enum SessionRole: String, Hashable, Sendable, CaseIterable {
     case customer, rider, ops, service
     /// A viewer with a tracking link.

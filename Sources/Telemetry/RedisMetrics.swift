@@ -1,5 +1,5 @@
-// Metrics of failures with Redis: failed commands and attempts to connect by role and kind of error, and malformed values by
-// kind of key. Both have more labels than `Counts` supports, so they write their own exposition.
+// Metrics of Redis failures: failed commands and connection attempts by role and kind of error, and malformed values by kind
+// of key. Both have more labels than `Counts` supports, so they write their own exposition.
 
 /// Redis failures of a whole gateway. A value.
 package struct RedisMetrics: Sendable {
@@ -24,7 +24,7 @@ package struct RedisMetrics: Sendable {
         case disconnected
         /// Too many commands were queued.
         case overloaded
-        /// No connection could be made, or Redis closed it at once: it accepts no further clients.
+        /// The connection could not be opened, or Redis closed it immediately because it accepts no more clients.
         case unreachable
         /// AUTH, the TLS handshake or SELECT failed, or the node is not a master.
         case notSignedIn = "sign_in"

@@ -18,8 +18,8 @@ package struct ArrivalTime: Sendable {
         package var interval = UInt64.seconds(60)
         /// Minimum time between two calculations, whatever the rider does.
         package var shortestInterval = UInt64.seconds(10)
-        /// Metres. A rider who is this much farther from the destination than at the closest point since the
-        /// calculation takes another route. On a route that is known, the metres along it count.
+        /// Meters. A rider who is this much farther from the destination than at the closest point since the calculation is
+        /// assumed to take another route. On a known route, distances are measured along it.
         package var deviationMeters = 250.0
         /// Timeout of a calculation.
         package var longestCalculation = UInt64.seconds(10)
@@ -52,7 +52,7 @@ package struct ArrivalTime: Sendable {
             /// more than the built-in estimator, which is used alone.
             case overdue
             /// The rider is close to the destination, possibly sooner than predicted. The built-in estimator is used alone,
-            /// and only an earlier arrival counts: that of a rider who waits is soon due or overdue.
+            /// and its result counts only if it is earlier: a rider who waits is soon `due` or `overdue`.
             case near
         }
 
@@ -64,14 +64,14 @@ package struct ArrivalTime: Sendable {
     private let bounds: Bounds
     /// The arrival time that followers see.
     private var arrivesAt: UInt64?
-    /// When the last successful calculation started, which its result refers to.
+    /// When the last successful calculation started. Its result is counted from then.
     private var calculatedAt: UInt64?
     private var running: Calculation?
     private var numbers = 0
     private var failures = 0
     /// When the last calculation started or was found to have failed.
     private var triedAt: UInt64?
-    /// When the last calculation was due that may query a provider.
+    /// When a calculation was last due in which a provider may be queried.
     private var askedAt: UInt64?
     /// The shortest distance to the destination since the last calculation, in m.
     private var nearestMeters: Double?
@@ -85,9 +85,8 @@ package struct ArrivalTime: Sendable {
     /// Records an accepted reading.
     ///
     /// - Parameters:
-    ///   - metersToGo: the distance to the destination.
-    ///   - isAlongRoute: whether it is the distance along the route that was calculated, which may lead away from the
-    ///     destination for a while. Otherwise it is the straight line.
+    ///   - isAlongRoute: whether `metersToGo` is measured along the calculated route, which may lead away from the destination
+    ///     for a while. Otherwise it is the straight line.
     ///   - isNear: the rider is about to arrive.
     package mutating func observe(
         metersToGo: Double, isAlongRoute: Bool = false, isNear: Bool = false, now: UInt64
@@ -111,6 +110,9 @@ package struct ArrivalTime: Sendable {
         (self.nearestMeters, self.deviates, self.isNear, self.failures) = (nil, false, false, 0)
     }
 
+    /// Nothing is known about the arrival any longer, for example because a stop of unknown length comes first.
+    package mutating func invalidated() { (self.arrivesAt, self.calculatedAt) = (nil, nil) }
+
     /// Starts a calculation if one is due. The caller ends it with `succeeded`, `failed` or `ceded`.
     ///
     /// - Returns: `nil` if none is due, nobody follows, or there is no current location.
@@ -124,13 +126,13 @@ package struct ArrivalTime: Sendable {
         return calculation
     }
 
-    /// The calculation queries a provider before it is due.
+    /// Records that a provider is queried although the interval is not over.
     package mutating func asked(_ calculation: Calculation) {
         guard calculation == self.running, calculation.reason != .due else { return }
         self.askedAt = calculation.began
     }
 
-    /// - Parameter seconds: from the start of the calculation to the arrival.
+    /// - Parameter seconds: the time from the start of the calculation to the arrival.
     /// - Returns: whether followers see another arrival time than before.
     @discardableResult
     package mutating func succeeded(_ calculation: Calculation, seconds: Double, now: UInt64) -> Bool {
@@ -159,7 +161,7 @@ package struct ArrivalTime: Sendable {
     package mutating func adopt(seconds: Double, from began: UInt64, now: UInt64) {
         guard seconds.isFinite, began <= now, began >= self.calculatedAt ?? 0 else { return }
         self.triedAt = max(self.triedAt ?? 0, began)
-        // A result from before the interval is over queried no provider.
+        // A result that comes before the interval is over was calculated without a provider.
         if began + self.bounds.shortestInterval >= self.askedAt.map({ $0 + self.bounds.interval }) ?? 0 {
             self.askedAt = began
         }

@@ -9,8 +9,8 @@ package struct ClockSkew: Hashable, Sendable {
     package static let tolerance: Int64 = 5_000
     /// ms. A larger difference is not corrected; its readings are refused.
     package static let furthest: Int64 = 600_000
-    /// ns for which differences must agree before they are corrected: while the readings are refused because of them, and
-    /// otherwise.
+    /// How long differences must agree before they are corrected, in ns: first while readings are refused because of them,
+    /// then in all other cases.
     static let urgentAgreement = UInt64.seconds(1)
     static let agreement = UInt64.seconds(10)
     /// ns for which a correction must last before the rider and operations are notified.
@@ -54,7 +54,7 @@ package struct ClockSkew: Hashable, Sendable {
     ///   - isRefused: the reading would be refused because of its time.
     /// - Returns: the correction, when the rider and operations should be notified of it.
     mutating func observe(at: Int64, late: Int64, now: UInt64, shownAt: Int64?, isRefused: Bool) -> Int64? {
-        // Not a clock that is set by people; and sums of such times may overflow.
+        // No clock is wrong by this much, and sums of such times may overflow.
         guard abs(late.clamped) < Self.absurd else { return nil }
         if self.slack > 0, at > self.lastAt { self.slack -= min(self.slack, (at - self.lastAt) / 10) }
         self.step = min(Self.longestStep, max(1, at.subtractingReportingOverflow(self.lastAt).partialValue))
@@ -65,11 +65,11 @@ package struct ClockSkew: Hashable, Sendable {
             if rest < 0, self.correction != 0 { self.correct(by: late, at: at, shownAt) }
             return self.notice(now)
         }
-        // No delay makes a reading come from the future. So it is corrected at once, before it is shown: otherwise the readings
-        // of a device that takes over, and of this one when its clock is set right, would be the older ones. Or the clock was
-        // taken for slower than it is: the messages before this one were delayed.
+        // A delay cannot make a reading come from the future, so the clock is ahead, or the correction was too large because
+        // the messages before this one were delayed. The reading is corrected at once, before it is shown. Otherwise later
+        // readings of another device, or of this one with its clock set right, would count as older.
         if rest < 0, !isRefused || late >= -Self.tolerance {
-            // How much later it was captured than the one before, a clock that jumped does not say.
+            // The clock may have jumped, so the time since the previous reading is unknown.
             if late < -Self.tolerance { self.step = 1 }
             self.adopt(late, at: at, now: now, shownAt)
             return nil
@@ -105,8 +105,8 @@ package struct ClockSkew: Hashable, Sendable {
         self.noticeAt = self.correction == 0 ? nil : now + Self.noticeAfter
     }
 
-    /// Readings after the one that is shown stay after it, by as much as they were captured later, but none moves further into
-    /// the future than `tolerance`.
+    /// Corrects the times of readings so that they stay after the one that is shown, by the time between their captures. None
+    /// is moved further into the future than `tolerance`.
     private mutating func correct(by correction: Int64, at: Int64, _ shownAt: Int64?) {
         self.correction = correction
         self.slack = shownAt.map { min(Self.tolerance, max(0, $0 - at - correction + self.step)) } ?? 0
@@ -118,7 +118,7 @@ package struct ClockSkew: Hashable, Sendable {
         return self.correction
     }
 
-    /// ms: what was captured later than that need not be shown as much later.
+    /// ms. Longer times between two readings count as this.
     private static let longestStep: Int64 = 5_000
     /// ms: a day.
     private static let absurd: Int64 = 86_400_000

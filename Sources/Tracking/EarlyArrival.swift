@@ -1,11 +1,11 @@
-// The arrival at a delivery before its rider is on the way: the order is prepared, picked up and carried to the customer. There
-// is no position to calculate from, so the estimate follows from the status, from how long the steps usually take, and from the
-// way from the shop. Whoever reads the job calculates the same, so nothing is stored. The rider's position is not used, so the
-// estimate cannot reveal it.
+// The arrival at a delivery before its rider is on the way: while the order is prepared, picked up and carried to the
+// customer. There is no position to calculate from. The estimate is based on the status, on how long the steps usually take,
+// and on the distance from the shop. Every reader of the job calculates the same result, so nothing is stored. The rider's
+// position is not used, so the estimate cannot reveal it.
 
 package import EnrouteWire
 
-/// What is known of a delivery before its rider sends positions.
+/// The known facts about a delivery before its rider sends positions.
 package struct EarlyArrival: Hashable, Sendable {
     package struct Settings: Hashable, Sendable {
         /// Whether there is an estimate at all.
@@ -27,14 +27,14 @@ package struct EarlyArrival: Hashable, Sendable {
 
     /// While a step takes longer than usual, the arrival is postponed by this many seconds at a time.
     static let postponement = 300.0
-    /// ms by which the time of a status may be ahead of this clock. An estimate is never from the future.
+    /// ms by which the time of a status may be ahead of this clock. An estimate never starts in the future.
     static let furthestAhead: Int64 = 30_000
-    /// Seconds after which a late step says nothing about the arrival.
+    /// Seconds. A step that is later than this says nothing about the arrival.
     static let longestDelay = 10_800.0
-    /// Seconds until an arrival about which something can be said.
+    /// Seconds. No arrival further ahead than this is estimated.
     static let longest = 43_200.0
-    /// The time of the steps, as multiples of the usual one, that the range contains. It is an assumption: nothing was
-    /// measured.
+    /// The duration of the remaining steps, as multiples of the usual one, that the range covers. This is an assumption; it
+    /// was not measured.
     static let stepRange = 0.5...2.0
 
     package private(set) var status: JobStatus
@@ -65,8 +65,8 @@ package struct EarlyArrival: Hashable, Sendable {
         if status == .accepted { self.acceptedAt = time }
     }
 
-    /// When the step that ends next began, ms since the epoch. An order whose acceptance says nothing any longer, for
-    /// example because it was accepted for the evening, counts from the start of its preparation.
+    /// When the current step started, ms since the epoch. If the acceptance no longer says anything, for example because the
+    /// order was accepted for the evening, the start of its preparation counts.
     private func stepBegan(seconds steps: Double, wall: Int64) -> Int64 {
         guard self.status == .preparing, let acceptedAt, (0...self.statusAt).contains(acceptedAt),
             Double(wall - acceptedAt) / 1000 - steps <= Self.longestDelay
@@ -94,14 +94,14 @@ package struct EarlyArrival: Hashable, Sendable {
         else { return nil }
         let estimator = TravelEstimator(vehicle: self.vehicle)
         let travel = estimator.seconds(from: self.vendor, to: self.destination)
-        // What is next: the rider leaves, or arrives.
+        // The next event: the rider leaves, or arrives.
         let next = steps > 0 ? steps : travel
         guard next <= Self.longest else { return nil }
         let began = self.stepBegan(seconds: steps, wall: wall)
         let late = Double(wall - began) / 1000 - next
         guard late <= Self.longestDelay else { return nil }
         let postponements = late < 0 ? 0 : (late / Self.postponement).rounded(.down) + 1
-        // From `since`, the next thing is expected in `rest` seconds.
+        // From `since`, the next event is expected in `rest` seconds.
         let since = postponements == 0 ? 0 : next + (postponements - 1) * Self.postponement
         let rest = next + postponements * Self.postponement - since
         let (step, way) = steps > 0 ? (rest, travel) : (0, rest)

@@ -6,7 +6,7 @@ package enum FixRefusal: String, Sendable, CaseIterable {
     case outOfRange = "out_of_range"
     /// (0, 0), which broken receivers report.
     case zeroZero = "zero_zero"
-    /// Captured in the future, by more than clocks differ.
+    /// Captured too far in the future for a difference between clocks.
     case future
     /// Captured too long ago.
     case stale
@@ -33,9 +33,9 @@ package enum FixVerdict: Hashable, Sendable {
     case refused(FixRefusal)
 
     package enum Acceptance: Hashable, Sendable {
-        /// The marker moves there from where it is.
+        /// The marker moves on to the reading.
         case onward
-        /// Several readings agree on another place. The marker jumps there.
+        /// Several readings agree on another place, so the marker jumps there.
         case anew
     }
 

@@ -2,7 +2,7 @@
 // than the one for entering, so jitter does not enter and leave repeatedly. A rider who drives past the door has not
 // arrived.
 
-/// What the location suggests. It changes no status.
+/// The proximity that the location suggests. It changes no status.
 package enum Proximity: String, Hashable, Sendable, CaseIterable {
     case approaching
     case arrived
@@ -13,7 +13,7 @@ package enum Proximity: String, Hashable, Sendable, CaseIterable {
 /// The geofence of one destination.
 package struct Geofence: Hashable, Sendable {
     package struct Bounds: Hashable, Sendable {
-        /// Metres to the destination. A rider is near from the first distance until beyond the second.
+        /// Meters to the destination. A rider is near from the first distance until beyond the second.
         package var nearMeters = 500.0
         package var awayMeters = 700.0
         package var doorMeters = 60.0
@@ -58,7 +58,7 @@ package struct Geofence: Hashable, Sendable {
         let meters = reading.point.meters(to: self.destination)
         let speed = self.speed(reading)
         self.last = reading
-        // A reading less accurate than the radius cannot tell inside from outside.
+        // A reading less accurate than the radius cannot distinguish inside from outside.
         let isAtDoor = meters <= self.bounds.doorMeters && (reading.accuracyMeters ?? 0) <= self.bounds.doorMeters
         switch self.place {
         case .away:

@@ -1,38 +1,38 @@
-// Learns what an unknown rider travels with. Walkers, cyclists and drivers differ in the speed that they exceed for 15 % of
-// the time they move: it was below 2.2 m/s for 98 % of recorded walks, between 2.7 and 5.2 m/s for nearly all bicycle rides,
-// and above 5.7 m/s for 98 % of car trips. Slow traffic and a push up the hill are exceptions, so a change needs evidence: five
-// minutes of walking. A phone that lies still wanders, which is no evidence.
+// Learns what an unknown rider travels with. It compares the speed that the rider exceeds for 15 % of the moving time: below
+// 2.2 m/s for 98 % of recorded walks, between 2.7 and 5.2 m/s for nearly all bicycle rides, and above 5.7 m/s for 98 % of car
+// trips. Cars in slow traffic and bicycles pushed uphill are exceptions, so a change needs evidence: five minutes of walking.
+// The readings of a phone that lies still wander, which is no evidence.
 
 package import EnrouteWire
 
 /// The vehicle of one trip: `foot`, `bicycle` or `car`.
 package struct LearnedVehicle: Hashable, Sendable {
-    /// Seconds over which a speed is measured: at least, and at most.
+    /// The shortest and the longest time over which a speed is measured, in seconds.
     static let window = 20.0...60.0
-    /// The errors of an inaccurate phone look like speed, so its speed is measured over longer: over so many s per m of the
-    /// accuracy radius, and at most over so many s.
+    /// The errors of an inaccurate phone look like speed, so its speed is measured over a longer time: this many seconds per
+    /// meter of the accuracy radius, up to a maximum in seconds.
     static let (secondsPerMeter, longest) = (0.5, 50.0)
-    /// m/s. A slower rider stands and says nothing about the vehicle.
+    /// m/s. A slower rider counts as standing and says nothing about the vehicle.
     static let standing = 0.5
-    /// The readings of a phone that lies still wander, too. A rider is measured for longer until it is so many accuracy radii
-    /// from where it was, at most so many m, and after so many s it stands.
+    /// The readings of a phone that lies still also wander. So a rider is measured until it is this many accuracy radii, or at
+    /// most this many meters, from where it was. After this many seconds it counts as standing.
     static let (wanderingRadii, farthestWandering, longestWandering) = (2.25, 80.0, 120.0)
-    /// m/s. A rider whose phone measures less stands, if it may have wandered.
+    /// m/s. If the phone measures a lower speed and its readings may have wandered, the rider counts as standing.
     static let resting = 0.4
     /// The upper bounds of the speed for `foot` and `bicycle`, m/s.
     static let bounds = (foot: 2.5, bicycle: 6.5)
     /// m/s beyond a bound before a vehicle that was learned changes.
     static let hysteresis = 0.5
-    /// The share of the moving time with lower speeds.
+    /// The share of the moving time that is spent at lower speeds.
     static let quantile = 0.85
     /// Measurements before the first conclusion: two minutes of movement.
     static let least: UInt8 = 6
-    /// With more measurements, all count half, so that a rider who changes the vehicle is noticed.
+    /// With more measurements, each counts half, so that a change of vehicle is noticed.
     static let most: UInt8 = 180
     /// The speeds of walkers over a measurement and at its end, m/s.
     static let (walkingSpeeds, walkingSpeedsAtEnd) = (0.8...bounds.foot, resting...4)
-    /// The measurements of walking, less the others, that prove a walker, whatever it did before: five minutes. Cars in
-    /// traffic jams are as slow, but stand in between: those of Sources/ETA/README.md reach 9.
+    /// Five minutes of walking: this many measurements of walking, less the other ones, prove a walker, whatever was measured
+    /// before. Cars in traffic jams are as slow but stand in between: those of Sources/ETA/README.md reach 9.
     static let provenWalking: UInt8 = 15
 
     /// `nil` until enough is known.
@@ -44,7 +44,7 @@ package struct LearnedVehicle: Hashable, Sendable {
     /// The parts of the present measurement.
     private var parts: UInt8 = 1
     private var from: Reading?
-    /// The number of measurements by speed, half a metre per second each; the last one also counts all faster ones.
+    /// The number of measurements by speed, half a meter per second each; the last one also counts all faster ones.
     private var counts = SIMD16<UInt8>()
 
     package init() {}
@@ -64,7 +64,7 @@ package struct LearnedVehicle: Hashable, Sendable {
         let isAtRest = reading.speedMetersPerSecond.map { $0 < Self.resting } ?? false
         if isMoving, isWandering, !isAtRest, needed + part <= Self.longestWandering { return self.parts += 1 }
         self.measure(from: reading)
-        // A longer measurement counts for those that it replaces.
+        // A longer measurement counts as many times as the usual ones that it replaces.
         let weight = UInt8(needed / Self.window.lowerBound)
         guard isMoving, !isWandering else { return self.walking -= min(self.walking, weight) }
         // In a long measurement a car may have stood, so it counts half.
@@ -76,7 +76,7 @@ package struct LearnedVehicle: Hashable, Sendable {
 
     private mutating func measure(from reading: Reading) { (self.from, self.parts) = (reading, 1) }
 
-    /// The time of the next reading cannot be compared with that of the last one.
+    /// The phone's clock was corrected, so the time of the next reading cannot be compared with that of the last one.
     mutating func clockChanged() { self.from = nil }
 
     private mutating func count(_ speed: Double, _ weight: UInt8) {

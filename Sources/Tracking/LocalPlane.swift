@@ -1,5 +1,5 @@
-// A plane that touches the earth where a rider is. Within a few kilometres, distances on it differ from those on the earth by
-// less than a hundredth, and adding on it is what a filter needs.
+// A plane that touches the earth at the rider's position. Within a few kilometers, its distances differ from those on the
+// earth by less than 1 %. A filter needs a plane because it adds positions.
 
 #if canImport(Glibc)
     private import Glibc
@@ -7,12 +7,12 @@
     private import Darwin
 #endif
 
-/// Metres east and north of a place.
+/// Meters east and north of a place.
 struct LocalPlane: Hashable, Sendable {
     private let center: Point
     private let metersOfDegreeEast: Double
 
-    /// m from the centre at which a new plane should be used.
+    /// m from the center. Beyond this, use a new plane.
     static let reach = 2_000.0
 
     init(_ center: Point) {

@@ -1,6 +1,6 @@
-// Decides whether a reading may move the marker. A phone's position jumps between houses, arrives twice, arrives late
-// after a tunnel, or is on another continent. Followers see none of that. An implausible reading is held. When the
-// following ones agree with it for long enough, the marker was wrong: the further away, the longer. No accepted reading is
+// Decides whether a reading may move the marker. A phone's position jumps between houses, arrives twice, arrives late after a
+// tunnel, or is on another continent. Followers see none of that. An implausible reading is held. If the following ones agree
+// with it for long enough, the marker was wrong; the farther away they are, the longer they must agree. No accepted reading is
 // older than the one that is shown, so a late batch never moves the marker back.
 
 package import EnrouteWire
@@ -16,7 +16,7 @@ package struct LocationValidator: Sendable {
     }
 
     private let bounds: Bounds
-    /// What is believed at once. A rider that was faster raises it.
+    /// The bounds within which a reading is accepted at once. A higher measured speed widens them.
     private var vehicle = VehicleBounds.of(nil)
     package private(set) var counts = VerdictCounts()
     /// The reading that followers see.
@@ -28,14 +28,14 @@ package struct LocationValidator: Sendable {
     private var clockNotice: Int64?
     /// Since when the readings that were shown agree, ms.
     private var shownSince: Int64 = 0
-    /// How many readings were shown since then, as far as it matters.
+    /// The number of readings shown since then, up to `provenReadings`.
     private var shownCount = 0
-    /// What is shown came from another device.
+    /// The shown reading came from another device.
     private var isTakenOver = false
     /// From the last accepted readings, in m/s.
     private var speed = 0.0
     private var course = SteadyCourse()
-    /// What is shown is somewhere else than the course leads. The way back must prove itself, because it may be a leap.
+    /// The shown reading is not where the course leads. It may be a jump, so the way back needs evidence too.
     private var isOffCourse = false
     private var doubt: Doubt?
 
@@ -84,7 +84,7 @@ package struct LocationValidator: Sendable {
     }
 
     /// The rider chose another device to report from now on. Its readings move the marker as soon as they agree for the
-    /// shortest time, because what is shown says where the first device was.
+    /// shortest time, because the shown reading is that of the first device.
     package mutating func takeOver() { self.isTakenOver = true }
 
     /// Continues from a later reading that followers saw from another session of the rider or another gateway. Does
@@ -96,7 +96,7 @@ package struct LocationValidator: Sendable {
     package mutating func resume(from reading: Reading, at: UInt64) -> Bool {
         guard reading.at > self.shown?.at ?? .min else { return false }
         (self.shown, self.shownAt, self.doubt) = (reading, at, nil)
-        // How it came to be shown is unknown, so it is trusted.
+        // How it was validated is unknown, so it is trusted.
         (self.shownSince, self.speed, self.course, self.isOffCourse) = (0, 0, SteadyCourse(), false)
         return true
     }
@@ -137,7 +137,7 @@ package struct LocationValidator: Sendable {
         guard isTravelling else { return .refused(.travelModeOff) }
         guard !reading.isMocked else { return .refused(.mocked) }
         let point = reading.point
-        // NaN is in no range.
+        // NaN fails every range check.
         guard (-90...90).contains(point.latitude), (-180...180).contains(point.longitude) else {
             return .refused(.outOfRange)
         }
@@ -170,8 +170,9 @@ package struct LocationValidator: Sendable {
         return self.weigh(reading, against: doubt, shown, meters, isWithinReach)
     }
 
-    /// The distance in m to which a reading is believed at once. Readings are at least a second apart: a shorter time is
-    /// jitter and says nothing about speed. The filter gives inaccurate readings little weight, so they may be further away.
+    /// The distance in m within which a reading is accepted at once. Readings count as at least one second apart, because
+    /// shorter times are jitter and say nothing about speed. Inaccurate readings may be farther away, because the filter gives
+    /// them little weight.
     private func reach(from shown: Reading, to reading: Reading) -> Double {
         let seconds = Self.seconds(from: shown, to: reading)
         let speed = max(self.speed, shown.speedMetersPerSecond ?? 0)
@@ -192,10 +193,10 @@ package struct LocationValidator: Sendable {
         let range = self.bounds.agreementMilliseconds
         let share = max(0, meters - expected) / self.bounds.farMeters
         let wanted = share * share.squareRoot() * Double(range.upperBound) * proof
-        // Readings that have agreed for a short time do not count for more than others that agree for as long. A few are
-        // enough to rule out a short error.
+        // A marker that is only a few seconds old is no better evidence than the readings that contradict it for as long. A
+        // few readings are enough to rule out a short error.
         let proven = self.shownCount < Self.provenReadings ? range.lowerBound : self.bounds.provenMilliseconds
-        // A rider that is back on its course was never where the marker is.
+        // If the rider is back on its course, it never was where the marker is.
         let most =
             self.isTakenOver || self.course.leads(to: reading)
             ? range.lowerBound : min(range.upperBound, max(proven, shown.at - self.shownSince))
@@ -203,7 +204,7 @@ package struct LocationValidator: Sendable {
             first: reading, last: reading, needed: Int64(min(Double(most), max(wanted, Double(range.lowerBound)))))
     }
 
-    /// Decides about a reading while others are held.
+    /// Validates a reading while others are held.
     private mutating func weigh(
         _ reading: Reading, against doubt: Doubt, _ shown: Reading, _ meters: Double, _ isWithinReach: Bool
     ) -> FixVerdict {
@@ -238,7 +239,7 @@ package struct LocationValidator: Sendable {
             self.speed += (step - self.speed) * share
             let most = max(self.speed, step) * Self.toldLeeway + Self.toldMargin
             if let told, told > most { reading.speedMetersPerSecond = most }
-            // After a silence anything within reach is believed, so what was shown before proves nothing for it.
+            // After a silence any reading within reach is accepted, so the readings before it do not support it.
             if seconds > Self.silenceSeconds { (self.shownSince, self.shownCount) = (reading.at, 0) }
         } else {
             if let told { reading.speedMetersPerSecond = min(told, self.bounds.fastestMetersPerSecond) }
@@ -262,21 +263,21 @@ package struct LocationValidator: Sendable {
 
     private static func accuracy(_ reading: Reading) -> Double { reading.accuracyMeters ?? 0 }
 
-    /// A longer time between two readings is a silence.
+    /// s. A longer time between two readings is a silence.
     private static let silenceSeconds = 10.0
-    /// A receiver that errs for a moment sends fewer wrong readings than that.
+    /// A receiver with a short error sends fewer wrong readings than this.
     private static let provenReadings = 4
-    /// m/s: no believed jump is faster, unless the rider or its vehicle is.
+    /// m/s. No accepted jump is faster, unless the rider or its vehicle is.
     private static let jumpMetersPerSecond = 60.0
-    /// Two inaccurate readings differ by this factor of the sum of their accuracy radii.
+    /// Two inaccurate readings may be apart by this factor of the sum of their accuracy radii.
     private static let accuracyLeeway = 1.5
-    /// A rider that is fast may be faster by this factor.
+    /// A rider may exceed its measured speed by this factor.
     private static let leeway = 1.2
-    /// Over how many seconds the speed is averaged.
+    /// Seconds over which the speed is averaged.
     private static let memorySeconds = 4.0
-    /// The speed that a phone reports is limited to this factor of the one between its positions, plus m/s.
+    /// A phone's reported speed is limited to this factor of the speed between its positions, plus a margin in m/s.
     private static let toldLeeway = 1.5
     private static let toldMargin = 8.0
-    /// As in Coordinate: half of the seventh decimal, in degrees.
+    /// Half of the seventh decimal, in degrees, as in Coordinate.
     private static let smallestDegrees = 5e-8
 }

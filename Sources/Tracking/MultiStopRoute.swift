@@ -1,13 +1,13 @@
-// The arrival at a job whose rider makes other stops first. The time counts the path through those stops. Where one of them has
-// no known destination, only the number of stops is known.
+// The arrival at a job whose rider makes other stops first. The time counts the path through those stops. If the location
+// or the length of one of them is unknown, only the number of stops is known.
 
 /// The stops of a rider, in the order they are made.
 package struct MultiStopRoute: Hashable, Sendable {
-    /// Seconds assumed for a stop when nothing else is known.
+    /// Seconds assumed for handing over a delivery. Not measured.
     package static let usualStop = 180.0
 
     package struct Stop: Hashable, Sendable {
-        /// `nil` when the job was created without a destination.
+        /// `nil` when the job was created without a destination, or when nobody knows how long the stop takes.
         package var destination: Point?
         /// Seconds the rider spends at the stop.
         package var seconds: Double
@@ -21,7 +21,7 @@ package struct MultiStopRoute: Hashable, Sendable {
     package enum Path: Hashable, Sendable {
         /// The points to pass, the destination last, and the seconds spent at the stops before it.
         case through([Point], standingSeconds: Double)
-        /// This many stops come first, and at least one of them has no known destination.
+        /// This many stops come first, and the location or the length of at least one of them is unknown.
         case afterStops(Int)
         /// The stop itself has no known destination.
         case unknown

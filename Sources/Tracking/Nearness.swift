@@ -1,14 +1,15 @@
-// Decides when a rider is about two minutes away from its destination: when to say so to whoever does not look at a map.
+// Decides when a rider is about two minutes away from its destination, so that people who do not look at a map can be
+// notified.
 
 package import EnrouteWire
 
-/// The nearness of one rider to one destination. A value.
+/// Detects that one rider is near one destination. A value.
 package struct Nearness: Hashable, Sendable {
     /// Seconds before the arrival.
     package static let seconds = 120.0
-    /// m. Nobody who is farther away arrives in two minutes, and most readings need no other check.
+    /// m. Nobody who is farther away arrives in two minutes, so most readings need only this check.
     static let farthest = 5_000.0
-    /// A rider that is near is reported again after so many ms, because it may have been on its way to another stop before.
+    /// ms after which a near rider is reported again, because it may have been on its way to another stop before.
     static let interval: Int64 = 15_000
 
     private var reportedAt: Int64?
@@ -19,13 +20,13 @@ package struct Nearness: Hashable, Sendable {
     ///   - reading: where the rider is shown.
     ///   - metersToGo: the straight line to the destination.
     ///   - vehicle: `nil` if it is unknown.
-    /// - Returns: in how many seconds the rider arrives, if that is to be reported now.
+    /// - Returns: the seconds to the arrival if they should be reported now, otherwise `nil`.
     package mutating func observe(
         _ reading: Reading, to destination: Point, metersToGo: Double, vehicle: Vehicle?
     ) -> Double? {
         guard metersToGo <= Self.farthest else { return nil }
         if let reportedAt, reading.at >= reportedAt, reading.at - reportedAt < Self.interval { return nil }
-        // What a rider did ten minutes ago says little about its last two.
+        // How the rider moved ten minutes ago says little about the last two minutes.
         let seconds = TravelEstimator(vehicle: vehicle).seconds(from: reading.point, to: destination)
         guard seconds <= Self.seconds else { return nil }
         self.reportedAt = reading.at

@@ -24,10 +24,10 @@ package struct Point: Hashable, Sendable, CustomStringConvertible, CustomDebugSt
     package var debugDescription: String { self.description }
     package var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// Metres per degree on a sphere with the mean radius of WGS 84.
+    /// Meters per degree on a sphere with the mean radius of WGS 84.
     static let metersOfDegree = 6_371_008.8 * Double.pi / 180
 
-    /// The straight-line distance in metres.
+    /// The straight-line distance in meters.
     package func meters(to other: Point) -> Double {
         let north = (other.latitude - self.latitude) * Self.metersOfDegree
         var degreesEast = other.longitude - self.longitude

@@ -1,8 +1,9 @@
-// Estimates where a rider is from inaccurate readings: a Kalman filter with constant velocity on a plane around the rider.
-// The validator decides first whether a reading is believed; this decides how far the marker follows it. Accurate readings
-// move it nearly all the way, inaccurate ones a little, and a phone that lies still not at all. Every reading is shown at
-// once: the filter adds no delay. Both axes have the same noise, so they share one covariance. The marker of an inaccurate
-// phone follows the estimate over several readings, because each of them moves the estimate by more than a rider moves.
+// Estimates where a rider is from inaccurate readings: a Kalman filter with constant velocity on a plane around the rider. The
+// validator decides first whether a reading is accepted; the filter decides how far the marker follows it. Accurate readings
+// move the marker nearly all the way, inaccurate ones a little, and those of a phone that lies still not at all. Every reading
+// is shown at once: the filter adds no delay. Both axes have the same noise, so they share one covariance. The marker of an
+// inaccurate phone follows the estimate over several readings, because each reading moves the estimate by more than the rider
+// moves.
 
 /// The movement of one rider, from the readings that its validator accepted.
 package struct PositionFilter: Hashable, Sendable {
@@ -19,16 +20,17 @@ package struct PositionFilter: Hashable, Sendable {
         package var isStill: Bool
     }
 
-    /// After a pause of so many ms the filter starts again: anything may have happened.
+    /// ms. After a longer pause the filter starts again, because the rider may have gone anywhere.
     static let longestPause: Int64 = 60_000
-    /// Deviations from the expected place beyond which a reading counts less, the further the less.
+    /// Standard deviations from the expected place. A reading farther away counts less, the farther the less.
     static let outlierDeviations = 3.0
-    /// So many outliers in a row on one side prove the expected place wrong, so many ms after the last reading that agreed.
+    /// This many outliers in a row on one side prove the expected place wrong, this many ms after the last reading that
+    /// agreed.
     static let provingOutliers = 2
     static let provingMilliseconds: Int64 = 3_000
-    /// m/s². A rider whose velocity changes as much as that is shown where each reading is.
+    /// m/s². With this process noise, every reading is shown where it is.
     static let boundless = 1e6
-    /// After a pause of so many seconds one outlier is enough: the expected place is a guess by then, and the validator has
+    /// s. After a longer pause one outlier is enough, because the expected place is a guess by then, and the validator has
     /// found the reading plausible.
     static let sparseSeconds = 4.0
 
@@ -50,7 +52,7 @@ package struct PositionFilter: Hashable, Sendable {
 
     private struct Outliers: Hashable {
         var count = 0
-        /// When the last reading before them agreed, ms.
+        /// ms. When the last reading before the outliers agreed.
         var since: Int64 = 0
         var last = SIMD2<Double>()
     }
@@ -70,7 +72,7 @@ package struct PositionFilter: Hashable, Sendable {
     package mutating func observe(_ reading: Reading, heading: Double? = nil, isAnew: Bool = false) -> Estimate {
         let noise = ReadingNoise(accuracy: reading.accuracyMeters)
         let deviation = noise.deviation
-        // Without bounds, every reading is right.
+        // With unbounded acceleration, every reading is right.
         if self.bounds.unrest >= Self.boundless { return self.start(at: reading, deviation, heading) }
         guard let at = self.at, !isAnew, reading.at > at, reading.at - at <= Self.longestPause else {
             return self.start(at: reading, deviation, heading)
@@ -108,7 +110,7 @@ package struct PositionFilter: Hashable, Sendable {
             isStill: false)
     }
 
-    /// The place is known as exactly as one reading, and nothing of the velocity.
+    /// The place is as exact as one reading, and nothing is known about the velocity.
     private mutating func restart(_ deviation: Double) {
         (self.placeVariance, self.covariance) = (deviation * deviation, 0)
         let speed = self.bounds.usualMetersPerSecond * Self.startingShare
@@ -132,7 +134,7 @@ package struct PositionFilter: Hashable, Sendable {
             speedMetersPerSecond: 0, headingDegrees: nil, isStill: true)
     }
 
-    /// Returns which share of the way to the reading the estimate went.
+    /// Returns the share of the distance to the reading by which the estimate moved.
     private mutating func move(to read: SIMD2<Double>, _ noise: ReadingNoise, _ seconds: Double) -> Double {
         let before = self.place
         self.predict(seconds, noise.vagueness)
@@ -156,8 +158,8 @@ package struct PositionFilter: Hashable, Sendable {
         return self.correct(by: away, variance * square / allowed * (square / allowed), seconds)
     }
 
-    /// Constant velocity, disturbed by white acceleration. Accurate readings show at once when a rider stops or turns. With
-    /// vague ones nobody knows for how long it keeps its velocity, so the filter forgets it little by little.
+    /// Constant velocity, disturbed by white acceleration. Accurate readings show at once when a rider stops or turns. Vague
+    /// ones do not show for how long it keeps its velocity, so the filter gradually forgets the velocity.
     private mutating func predict(_ seconds: Double, _ vagueness: Double) {
         self.place += self.velocity * seconds
         let unrest = self.unrest(vagueness)
@@ -185,7 +187,7 @@ package struct PositionFilter: Hashable, Sendable {
         let total = self.placeVariance + variance
         var (gain, velocityGain) = (self.placeVariance / total, self.covariance / total)
         let distance = (away * away).sum().squareRoot() * gain
-        // A velocity that is this uncertain is that of a phone that says how fast it is.
+        // The velocity is this uncertain only if the phone reports its speed.
         let most = max(Self.fastestCorrection, self.velocityVariance.squareRoot()) * max(1, seconds)
         if distance > most { (gain, velocityGain) = (gain * most / distance, velocityGain * most / distance) }
         self.place += away * gain
@@ -196,8 +198,8 @@ package struct PositionFilter: Hashable, Sendable {
         return gain
     }
 
-    /// The marker moves with the rider's velocity. Of its distance to the estimate it makes up a share, all of it if the
-    /// phone is accurate or the reading was better than what was known.
+    /// The marker moves with the rider's velocity and covers a share of its distance to the estimate: all of it if the phone
+    /// is accurate, or if the reading was better than what was known.
     private mutating func follow(_ gain: Double, _ vagueness: Double, _ seconds: Double) {
         let share = 1 - vagueness + vagueness * Self.followingGains * gain
         guard share < 1 else { return self.marker = self.place }
@@ -251,19 +253,20 @@ package struct PositionFilter: Hashable, Sendable {
             speedMetersPerSecond: isProven ? speed : nil, headingDegrees: heading, isStill: false)
     }
 
-    /// m/s: the marker is corrected no faster than that, so that two inaccurate readings are no leap.
+    /// m/s. The marker is corrected no faster, so that two inaccurate readings do not make it jump.
     private static let fastestCorrection = 50.0
-    /// How fast a rider may be when the filter starts: a share of the usual bound. And when it leaves a place: what follows
-    /// from its unrest after so many seconds, and at most so many m/s.
+    /// The speed assumed when the filter starts: a share of the usual bound. When the rider leaves a place: what follows from
+    /// its unrest after this many seconds, at most this many m/s.
     private static let startingShare = 0.25
     private static let leavingSeconds = 3.0
     private static let leavingSpeed = 3.0
-    /// The velocity of a rider whose phone is vague, when nothing else is known: the standard deviation of each axis, a share
-    /// of the usual bound. A walker's velocity is forgotten over 40 s by that, and a car's over 70 s.
+    /// The assumed velocity of a rider whose phone is vague: the standard deviation of each axis, as a share of the usual
+    /// bound. With it, a walker's velocity is forgotten over 40 s, and a car's over 70 s.
     private static let spreadShare = 0.2
-    /// m/s² by m/s of a rider whose phone is vague: the faster it is, the more its velocity changes.
+    /// m/s² per m/s, for a rider whose phone is vague: the faster the rider, the more its velocity changes.
     private static let unrestBySpeed = 0.2
-    /// A marker makes up so many times the share of its distance to the estimate that the estimate makes up to a reading.
+    /// The share of its distance to the estimate that the marker covers, as a multiple of the share of the distance to a
+    /// reading that the estimate covers.
     private static let followingGains = 4.0
     /// Readings before a speed is shown.
     private static let provenBy: UInt8 = 3

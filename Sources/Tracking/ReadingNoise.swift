@@ -1,16 +1,16 @@
-// What the accuracy that a phone tells means for one reading. Small errors change from reading to reading. Large ones, of
-// phones that locate themselves by cells and wireless networks, last for several.
+// What the accuracy that a phone reports means for one reading. Small errors change from reading to reading. The large errors
+// of phones that locate themselves by cells and wireless networks last for several readings.
 
 /// How inaccurate a reading is.
 struct ReadingNoise {
-    /// Radius of 68 % confidence of a phone that does not say how accurate it is, and the smallest that is believed, in m.
+    /// Radius of 68 % confidence in m: assumed for a phone that reports none, and the smallest that is accepted.
     static let usualAccuracy = 5.0
     static let leastAccuracy = 3.0
-    /// The radius of 68 % confidence by the standard deviation of each axis of a normal distribution.
+    /// The ratio of the radius of 68 % confidence to the standard deviation of each axis, for a normal distribution.
     static let radiusByDeviation = 1.51
     /// m. Errors of this accuracy radius last so long that a reading counts half.
     static let lastingAccuracy = 100.0
-    /// m. A phone with a smaller accuracy radius is accurate. One with twice this radius is as vague as any.
+    /// m. A phone with a smaller accuracy radius is accurate. At twice this radius and above, vagueness is 1.
     static let sharpAccuracy = 25.0
 
     /// Radius of 68 % confidence, in m.
@@ -20,7 +20,7 @@ struct ReadingNoise {
     /// 0 for an accurate phone, up to 1.
     let vagueness: Double
 
-    /// - Parameter meters: the radius that the phone tells.
+    /// - Parameter meters: the accuracy radius that the phone reports; `nil` if none.
     init(accuracy meters: Double?) {
         self.accuracy = max(Self.leastAccuracy, meters ?? Self.usualAccuracy)
         self.deviation =

@@ -27,9 +27,9 @@ package struct ReportRate: Hashable, Sendable {
     /// The possible intervals in seconds. With the longest, a position becomes stale when two reports in a row are
     /// lost.
     package static let steps = [1.0, 2, 3, 5, 8, 12, 20]
-    /// The longest intervals while somebody follows and the battery is not low, in seconds: for a rider that moves, and for
-    /// one that rests. A marker is wrong until the report after a rider sets off, turns or stops: with 2 s it stands still for
-    /// under 2 % of the time that the rider moves, with 5 s for over 5 % (benchmarks/results/tracking.md).
+    /// The longest intervals in seconds while somebody follows and the battery is not low: for a rider that moves, and for one
+    /// that rests. A marker is wrong until the report after a rider sets off, turns or stops. With 2 s it stands still for
+    /// less than 2 % of the time that the rider moves, with 5 s for more than 5 % (benchmarks/results/tracking.md).
     static let longestMoving = 2.0
     static let longestResting = 3.0
     /// m/s: a slower rider rests.

@@ -1,9 +1,9 @@
-// Measures the accuracy of arrival times: what was predicted five, ten and twenty minutes before an arrival, and how long
-// it took when five, ten and twenty minutes were predicted. The median error is absolute, because early and late both make
-// customers wait; the bias tells whether predictions are usually too early.
+// Measures the accuracy of arrival times: what was predicted five, ten and twenty minutes before an arrival, and how long the
+// arrival took when five, ten and twenty minutes were predicted. The median error is absolute, because both early and late
+// arrivals make customers wait; the bias shows whether predictions are usually too early.
 
-/// Collects the predictions of one trip, scores them at the arrival, and adds up trips. Errors are stored for exact
-/// quantiles. A long-running process uses one card per trip and counts what `arrived` returns.
+/// Collects the predictions of one trip, scores them at the arrival, and sums the scores of all trips. Errors are stored for
+/// exact quantiles. A long-running process uses one card per trip and counts what `arrived` returns.
 package struct Scorecard: Sendable {
     /// Minutes until the arrival, actual or predicted, for which predictions are scored.
     package static let horizonMinutes = [5, 10, 20]
@@ -24,7 +24,7 @@ package struct Scorecard: Sendable {
     static let maxPredictions = 20_000
 
     private struct Prediction {
-        /// s of any clock.
+        /// s by any clock.
         var madeAt: Double
         /// s.
         var remaining: Double
@@ -33,7 +33,7 @@ package struct Scorecard: Sendable {
     }
 
     private struct Errors {
-        /// Signed s, negative for an arrival that was predicted too early.
+        /// s, negative if the rider arrived later than predicted.
         var seconds: [Double] = []
         /// The predictions with a range, and those whose range contained the arrival.
         var ranges = 0
@@ -80,7 +80,7 @@ package struct Scorecard: Sendable {
     }
 
     private var open: [Prediction] = []
-    /// One for each horizon in minutes: by the time that was left, and by the time that was predicted.
+    /// One entry for each horizon, in minutes: by the actual time, and by the predicted time.
     private var byActual = [Errors](repeating: Errors(), count: Self.horizonMinutes.count)
     private var byPredicted = [Errors](repeating: Errors(), count: Self.horizonMinutes.count)
 

@@ -1,5 +1,5 @@
 // What followers see of the fixes that the validator accepted: the filtered place, on its street where streets are loaded,
-// with its speed, and with a heading where the phone measured none. The fixes themselves remain what is validated.
+// with its speed, and with a heading where the phone measured none. Validation always uses the fixes themselves.
 
 package import EnrouteWire
 
@@ -9,7 +9,7 @@ package struct ShownMovement: Sendable {
     private var learned = LearnedVehicle()
     private var matcher = StreetMatcher()
     private let streets: (any StreetSource)?
-    /// The bounds of every rider, instead of those of its vehicle.
+    /// Bounds for every rider, instead of those of its vehicle.
     private let bounds: VehicleBounds?
     private var declared: Vehicle?
 
@@ -62,7 +62,7 @@ package struct ShownMovement: Sendable {
         }
         shown.isMocked = false
         if let speed = estimate.speedMetersPerSecond { shown.speedMetersPerSecond = min(speed, Self.fastest) }
-        // The heading of a phone that hardly moves is noise.
+        // The heading that a phone reports while it hardly moves is noise.
         let told = fix.speedMetersPerSecond ?? .infinity
         if shown.headingDegrees == nil || told < PositionFilter.headingSpeed {
             shown.headingDegrees = estimate.headingDegrees

@@ -1,5 +1,5 @@
-// Where a rider would be that kept its course and speed. Some loggers stall for up to 20 s and then catch up with a jump that
-// looks impossible. The jump ends where the course has led meanwhile, which a false place hardly ever does.
+// Predicts where a rider would be if it had kept its course and speed. Some loggers stall for up to 20 s and then catch up
+// with a jump that looks impossible. Such a jump ends where the course leads, which a false place hardly ever does.
 
 /// The course of a rider, from the readings that were accepted.
 struct SteadyCourse: Hashable, Sendable {
@@ -11,15 +11,15 @@ struct SteadyCourse: Hashable, Sendable {
 
     /// ms. An older course proves nothing.
     private static let longest: Int64 = 20_000
-    /// ms. Two readings that are further apart have no course.
+    /// ms. Two readings that are further apart define no course.
     private static let longestStep: Int64 = 5_000
-    /// m/s. A slower rider is believed without it, and none is faster.
+    /// m/s. Slower riders do not need a course to be accepted, and no rider is faster.
     private static let speeds = 8.0...100.0
     /// m. A less accurate reading says nothing about the course.
     private static let widestAccuracy = 50.0
-    /// How far off a reading may be: metres, plus a share of the way.
+    /// The accepted deviation from the course: meters, plus a share of the distance.
     private static let (leeway, share) = (50.0, 0.2)
-    /// m. The same for a reading that confirms the course: one of a logger that is stuck does not.
+    /// m. The same deviation for a reading that confirms the course. A stuck logger does not confirm it.
     private static let confirming = 10.0
     /// The weight of the newest step in the velocity.
     private static let newest = 0.5
@@ -39,7 +39,7 @@ struct SteadyCourse: Hashable, Sendable {
     /// - Parameter before: the reading that was accepted before.
     mutating func observe(from before: Reading, to reading: Reading) {
         let isOnCourse = self.leads(to: reading, leeway: Self.confirming)
-        // Readings off the course neither confirm nor replace it: a logger that stalls leaves it for a while.
+        // Readings off the course neither confirm nor replace it, because a stalled logger leaves it for a while.
         if let at, !isOnCourse, reading.at - at <= Self.longest { return }
         let (point, start) = isOnCourse ? (self.from, self.at ?? before.at) : (before.point, before.at)
         let milliseconds = reading.at - start

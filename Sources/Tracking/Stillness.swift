@@ -1,6 +1,6 @@
 // Detects that a phone lies still. Its readings then wander around it, and a marker that follows them wanders through houses.
 // A short and a long average of the readings differ by the distance that the rider moves between them, while noise mostly
-// cancels out. A speed that the phone measured is better evidence, where it has proven right.
+// cancels out. A speed that the phone measured is better evidence, once it has proven reliable.
 
 /// Whether a rider rests, from all its readings.
 struct Stillness: Hashable, Sendable {
@@ -8,24 +8,24 @@ struct Stillness: Hashable, Sendable {
     static let (short, long) = (2.0, 10.0)
     /// m/s. A slower rider rests, after `patience`.
     static let restingSpeed = 0.2
-    /// The same by m of the accuracy radius: noise looks like movement. And the most, in m/s.
+    /// The same per meter of the accuracy radius, because noise looks like movement, and the maximum in m/s.
     static let noiseSpeed = 0.03
     static let fastestRest = 0.7
-    /// Seconds for which a rider must be that slow, and the same if the phone measures no speed either.
+    /// Seconds for which a rider must be that slow, and fewer if the phone measures that it rests.
     static let (patience, shortPatience) = (6.0, 2.0)
     /// m/s. A phone that measures less rests, and one that measures more moves.
     static let told = (resting: 0.4, moving: 0.8)
-    /// The rider moves again when the short average is so far from the marker: a share of the accuracy radius less
-    /// some m, and at least so many m; further if the phone measures that it rests.
+    /// The rider moves again when the short average is far enough from the marker: a share of the accuracy radius less some
+    /// meters, at least a minimum in m, and farther if the phone measures that it rests.
     static let leaving = (share: 0.8, less: 1.5, meters: 2.0, suspicious: 4.0, factorIfResting: 1.5)
 
     private(set) var isStill = false
-    /// Both averages begin with the first reading, which is the centre of the plane.
+    /// Both averages begin with the first reading, which is the center of the plane.
     private var quick = SIMD2<Double>()
     private var slow = SIMD2<Double>()
     /// Seconds that were observed, up to `long`: the averages are over fewer readings at first.
     private var seconds = 0.0
-    /// The reading before was away from the marker that is pinned.
+    /// Whether the previous reading was away from the pinned marker.
     private var wasAway = false
     /// Seconds for which the rider has been slow.
     private var resting = 0.0
@@ -67,7 +67,7 @@ struct Stillness: Hashable, Sendable {
         let (isAway, before) = (Self.length(self.quick - pin) > needed, self.wasAway)
         self.wasAway = isAway
         let distance = Self.length(read - pin)
-        // A single reading that is far away may be wrong, so the one before has to agree, unless it is long ago.
+        // A single distant reading may be wrong, so the previous one has to agree, unless it is long ago.
         let isCredible =
             before || seconds >= PositionFilter.sparseSeconds || distance < Self.leaving.suspicious * needed
         return isAway && distance > needed && isCredible
@@ -83,8 +83,9 @@ struct Stillness: Hashable, Sendable {
     private static func length(_ vector: SIMD2<Double>) -> Double { (vector * vector).sum().squareRoot() }
 }
 
-/// The speed and heading that a phone measured, usually by the Doppler shift. They are better than what follows from places,
-/// if the phone measures them at all: some send 0 or values of another moment. So they must prove right first.
+/// The speed and heading that a phone measured, usually by the Doppler shift. They are better than those derived from places,
+/// if the phone measures them at all: some phones send 0, or values of another moment. So they are not used before they have
+/// proven reliable.
 struct ToldMotion: Hashable, Sendable {
     struct Motion {
         var velocity: SIMD2<Double>
@@ -92,20 +93,20 @@ struct ToldMotion: Hashable, Sendable {
         var variance: Double
     }
 
-    /// Points for speeds that agree with the places, taken away for others.
+    /// Increases when speeds agree with the places, decreases when they do not.
     private var trust: Int8 = 0
     private var from: SIMD2<Double>?
     private var seconds = 0.0
-    /// The sum of told speed by time since `from`, in m.
+    /// The integral of the reported speed over time since `from`, in m.
     private var meters = 0.0
 
     static let trusted: Int8 = 2
     static let most: Int8 = 6
-    /// m over which told and real way are compared, at least, and so many times the deviation.
+    /// The minimum distance over which reported and actual distance are compared: meters, and a multiple of the deviation.
     static let stretch = (meters: 20.0, deviations: 4.0)
-    /// A longer comparison says nothing in s.
+    /// s. A longer comparison says nothing.
     static let longest = 60.0
-    /// The told way may differ from the straight one by this share.
+    /// The reported distance may differ from the straight line by this share.
     static let leeway = 0.35
 
     var isTrusted: Bool { self.trust >= Self.trusted }
@@ -135,7 +136,8 @@ struct ToldMotion: Hashable, Sendable {
         let stretch = max(Self.stretch.meters, Self.stretch.deviations * deviation)
         if max(distance, self.meters) >= stretch {
             let allowed = Self.leeway * max(distance, self.meters) + 2 * deviation
-            // Bends make the straight distance shorter, so a longer told way is no contradiction unless it is much longer.
+            // Bends make the straight line shorter, so a longer reported distance is no contradiction unless it is much
+            // longer.
             let isRight = distance <= self.meters + allowed && self.meters <= 2 * distance + allowed
             self.trust = isRight ? min(Self.most, self.trust + 1) : max(0, self.trust - 2)
             self.begin(read)

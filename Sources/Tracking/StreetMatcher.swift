@@ -1,9 +1,10 @@
 // Finds the street that a rider is on, with each reading (an online hidden Markov model after Newson and Krumm 2009). The
-// states are the nearest streets. A street is likely if the rider is close to it, and if the way along streets since the last
-// step is as long as the straight line. Where no street is likely enough, the rider is shown where the filter says.
+// states are the nearest streets. A street is likely if the rider is close to it, and if the distance along streets since the
+// last step is about that of the straight line. Where no street is likely enough, the rider is shown where the filter puts it.
 //
-// Matching happens on event loops, so it is bounded: `mostStreets` streets, ways from `mostOrigins` of them of at most
-// `longestWay`, and only after a rider has moved `stepMeters`. In between, the place moves along the street.
+// Matching happens on event loops, so its cost is bounded: at most `mostStreets` streets, paths from at most `mostOrigins` of
+// them with at most `longestWay` m, and only after a rider has moved `stepMeters`. In between, the place moves along the
+// street.
 
 package import EnrouteWire
 
@@ -26,7 +27,7 @@ package struct StreetCandidate: Hashable, Sendable {
 package protocol StreetSource: Sendable {
     /// Returns the streets nearest to a place, at most one place on each.
     func streets(near point: Point, within meters: Double, atMost: Int, for vehicle: Vehicle?) -> [StreetCandidate]
-    /// Returns the lengths in m of the shortest ways to each place; `nil` for one that is longer than `meters`, or for none.
+    /// Returns the lengths in m of the shortest paths to each place; `nil` if there is none, or if it is longer than `meters`.
     func distances(
         from: StreetCandidate, to: [StreetCandidate], within meters: Double, for vehicle: Vehicle?
     ) -> [Double?]
@@ -39,25 +40,27 @@ package struct StreetMatcher: Hashable, Sendable {
     static let mostOrigins = 3
     /// m within which streets are searched.
     static let searched = 25.0...60.0
-    /// m that a rider moves between two steps, at least; beyond `farthest` or after `longestPause` ms, matching starts again.
+    /// The minimum distance in m that a rider moves between two steps. Beyond `farthest`, or after `longestPause` ms, matching
+    /// starts again.
     static let stepMeters = 8.0
     static let farthest = 300.0
     static let longestPause: Int64 = 60_000
-    /// The longest way that is searched for is this factor of the straight line, plus m.
+    /// The longest path that is searched for: this factor of the straight line, plus a margin in m.
     static let wayFactor = 2.0
     static let wayMargin = 60.0
-    /// m: the deviation of places on a street is at least this, because streets are wide and maps inexact.
+    /// m. The minimum deviation of places on a street, because streets are wide and maps are inexact.
     static let leastDeviation = 6.0
-    /// m: the usual difference between a way and the straight line of one step (β).
+    /// m. The usual difference between the path and the straight line of one step (β).
     static let usualDetour = 6.0
-    /// m: no rider is shown further from where the filter says, so a marker that changes streets moves less than twice as far.
+    /// m. No rider is shown farther from the filter's estimate, so a marker that changes streets moves by less than twice
+    /// this.
     static let furthestSnap = 25.0
-    /// Candidates within so many m of each other show the same place.
+    /// m. Candidates this close to each other show the same place.
     static let samePlace = 10.0
 
     private struct State: Hashable {
         var candidate: StreetCandidate
-        /// The logarithm of its probability by that of the best one.
+        /// The logarithm of the ratio of its probability to that of the best state.
         var likelihood: Double
     }
 
@@ -65,7 +68,7 @@ package struct StreetMatcher: Hashable, Sendable {
     private var states: [State] = []
     private var steppedAt: Int64 = 0
     private var steppedFrom: Point?
-    /// The last place and its match, because a rider who rests is in the same place.
+    /// The last place and its match, reused while the rider rests.
     private var lastPoint: Point?
     private var lastMatch: Point?
 
@@ -74,7 +77,7 @@ package struct StreetMatcher: Hashable, Sendable {
     package mutating func reset() { self = StreetMatcher() }
 
     /// - Parameters:
-    ///   - estimate: of the filter.
+    ///   - estimate: from the filter.
     ///   - at: ms; later than the one before.
     /// - Returns: the place on a street; `nil` if no street is likely enough.
     package mutating func match(
@@ -127,7 +130,7 @@ package struct StreetMatcher: Hashable, Sendable {
                     likelihoods[index], origin.likelihood - abs(way - straight) / (Self.usualDetour + 0.1 * straight))
             }
         }
-        // No way leads here: the rider left the streets, or the map is wrong. Only the distances count then.
+        // No path leads here: the rider left the streets, or the map is wrong. Then only the distances to the streets count.
         let isStart = !likelihoods.contains { $0.isFinite }
         var next: [State] = near.indices.compactMap { index in
             let share = near[index].meters / deviation
@@ -140,14 +143,14 @@ package struct StreetMatcher: Hashable, Sendable {
         self.states = next
     }
 
-    /// A place that seems to move back a little along its street has not moved.
+    /// The path between two places. A place that seems to move back a little along its street has not moved.
     private static func way(from: StreetCandidate, to: StreetCandidate, _ way: Double?) -> Double? {
         guard from.edge == to.edge else { return way }
         let along = abs(to.metersAlong - from.metersAlong)
         return way.map { min($0, along) } ?? along
     }
 
-    /// Whether the street is close, and not one of several. On foot, riders leave the streets more often.
+    /// Whether the street is close, and unambiguous. On foot, riders leave the streets more often.
     private func isConvincing(_ candidate: StreetCandidate, _ deviation: Double, _ vehicle: Vehicle?) -> Bool {
         let isOnFoot = vehicle == .foot
         guard candidate.meters <= min(Self.furthestSnap, (isOnFoot ? 1.2 : 2.5) * deviation) else { return false }
@@ -160,7 +163,7 @@ package struct StreetMatcher: Hashable, Sendable {
         return same >= all * (isOnFoot ? 0.8 : 0.6)
     }
 
-    /// e to a power that is not positive, exact enough to compare shares.
+    /// e to the power of a number that is not positive, exact enough to compare shares.
     private static func exponential(_ power: Double) -> Double {
         guard power > -16 else { return 0 }
         var value = 1 + power / 256

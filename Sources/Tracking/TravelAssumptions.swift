@@ -1,14 +1,14 @@
-// What the built-in estimator assumes about each vehicle. The values were fitted on recorded trips with a destination, split
-// by the person who recorded them (Sources/ETA/README.md). They describe progress along the straight line to the
-// destination, so they include bends, waiting and, for vehicles, the search for a place to stop.
+// What the built-in estimator assumes about each vehicle. The values were fitted to recorded trips with a destination, split
+// by the person who recorded them (Sources/ETA/README.md). They describe progress along the straight line to the destination,
+// so they include bends, waiting and, for vehicles, the search for a place to stop.
 
 package import EnrouteWire
 
 /// The usual progress of a vehicle, and how much arrivals scatter around the estimate.
 package struct TravelAssumptions: Hashable, Sendable {
-    /// Usual progress over two kilometres in m/s.
+    /// Usual progress over two kilometers in m/s.
     package let speed: Double
-    /// The usual progress changes with this power of the distance.
+    /// Usual progress is proportional to this power of the distance.
     let distanceExponent: Double
     /// The weight of this rider's own progress, 0 to 1.
     let ownWeight: Double
@@ -16,12 +16,12 @@ package struct TravelAssumptions: Hashable, Sendable {
     let priorSeconds: Double
     /// Seconds at the end of a trip, for instance to search for the door.
     let lastSeconds: Double
-    /// The time to the arrival, as multiples of the estimate: 10 % of the trips are shorter, and 10 % longer.
+    /// The range of the arrival, as multiples of the estimate: 10 % of the trips are shorter, and 10 % longer.
     package let range: ClosedRange<Double>
-    /// Usual metres of straight line per second of a route in a street network.
+    /// Usual meters of straight line per second of a route in a street network.
     let streetSpeed: Double
-    /// Seconds by which the range is wider at both ends: close to the destination, a red light counts more than a share of
-    /// the rest.
+    /// Seconds by which the range is extended at both ends: close to the destination, a red light matters more than a share of
+    /// the remaining time.
     let rangeSeconds: Double
 
     /// - Parameter vehicle: `nil` for an unknown one, which counts as a car.

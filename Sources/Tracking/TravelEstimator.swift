@@ -1,7 +1,7 @@
-// The built-in estimator: estimates the remaining time of a trip without a map, traffic data or a provider. It multiplies
-// the straight line by the usual progress of the vehicle and by the rider's own. Own progress is the distance between where
-// a stretch of ten minutes began and where it ended, so it includes detours and standing: what counts is how much closer
-// to its destination such a trip gets, not how fast the wheels turn.
+// The built-in estimator: estimates the remaining time of a trip without a map, traffic data or a provider. It divides the
+// straight line by a mean of the vehicle's usual progress and the rider's own. The rider's own progress is the straight line
+// between the start and the end of ten-minute stretches, so it includes detours and standing. What counts is how much closer
+// such a trip gets to its destination, not how fast the rider moves.
 
 package import EnrouteWire
 
@@ -17,7 +17,7 @@ package struct TravelEstimator: Hashable, Sendable {
     static let silence = 60.0
     /// Seconds over which progress is measured.
     static let stretch = 600.0
-    /// The distance in m that the usual progress applies to, and the range of its scaling.
+    /// The straight line in m to which the usual progress applies, and the range of its scaling.
     static let usualLine = 2000.0
     static let lines = 0.1...12.0
     /// The range of the rider's own progress, as multiples of the usual one. A traffic jam does not last for hours.
@@ -30,7 +30,7 @@ package struct TravelEstimator: Hashable, Sendable {
     /// m. On a shorter trip, the seconds at its end are fewer.
     static let lastMeters = 300.0
 
-    /// What the rider travels with, if it is known.
+    /// The rider's vehicle; `nil` if it is unknown.
     package var vehicle: Vehicle?
     private var learned = LearnedVehicle()
     /// Where the current stretch began.
@@ -42,7 +42,7 @@ package struct TravelEstimator: Hashable, Sendable {
 
     package init(vehicle: Vehicle? = nil) { self.vehicle = vehicle }
 
-    /// What the rider travels with: known, or learned from the trip; `nil` at the start of a trip.
+    /// The rider's vehicle: known, or learned from the trip; `nil` at the start of a trip.
     package var assumedVehicle: Vehicle? { self.vehicle ?? self.learned.vehicle }
 
     /// - Parameter reading: accepted, so newer than the one before.
@@ -99,11 +99,11 @@ package struct TravelEstimator: Hashable, Sendable {
 
     /// Seconds through points, for this rider, with a route in a street network.
     ///
-    /// The network knows the way, but neither traffic nor the rider. So only the ratio of its time to the usual one counts, and
-    /// only in part. A way that is far longer than the straight line is an exception: nobody is faster than its streets. Between
-    /// three and four times the usual seconds, the estimate rises to those of the route.
+    /// The network knows the streets, but neither traffic nor the rider. So only the ratio of its time to the usual one counts,
+    /// and only in part. If the route is far longer than the straight line, its time counts fully, because nobody is faster
+    /// than its streets: between three and four times the usual seconds, the estimate rises to the seconds of the route.
     ///
-    /// - Parameter streetSeconds: of the route through all points.
+    /// - Parameter streetSeconds: the seconds of the route through all points.
     package func seconds(from start: Point, through points: [Point], streetSeconds: Double) -> Double {
         let assumed = TravelAssumptions.of(self.assumedVehicle)
         var (travel, last, usual, from) = (0.0, 0.0, 0.0, start)
@@ -139,7 +139,7 @@ package struct TravelEstimator: Hashable, Sendable {
         return pow(usual, 1 - assumed.ownWeight) * pow(bounded, assumed.ownWeight)
     }
 
-    /// Returns when 80 % of the riders arrive for whom these seconds are estimated.
+    /// Returns the range within which 80 % of the riders arrive for whom these seconds are estimated.
     package func range(ofSeconds seconds: Double) -> ClosedRange<Double> {
         let (assumed, seconds) = (TravelAssumptions.of(self.assumedVehicle), max(0, seconds))
         return max(0, seconds * assumed.range.lowerBound - assumed.rangeSeconds)...seconds * assumed.range.upperBound

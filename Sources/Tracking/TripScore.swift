@@ -15,7 +15,7 @@ package struct TripScore: Sendable {
 
     package private(set) var builtIn = Scorecard()
     package private(set) var straightLine = Scorecard()
-    /// Of the estimator with routes in a street network, and of the routes alone. Empty without a network.
+    /// Scores of the estimator with routes in a street network, and of the routes alone. Empty without a network.
     package private(set) var streets = Scorecard()
     package private(set) var streetsAlone = Scorecard()
     /// The verdicts of the validator.

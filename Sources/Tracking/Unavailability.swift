@@ -1,5 +1,5 @@
-// Determines why there is no location of a rider: the reason that its client reported, or one that is inferred.
-// Followers receive a text, operations the reason (UnavailableReason).
+// Determines why a rider has no location: the reason that its client reported, or one that is inferred. Followers receive a
+// text, operations staff also the reason (UnavailableReason).
 
 package import EnrouteWire
 
@@ -17,7 +17,7 @@ package struct Unavailability: Hashable, Sendable {
         var at: UInt64
     }
 
-    /// ns. How long a reading counts: with an accepted one there is a location, with a refused one there is no fix.
+    /// ns. How long a reading counts: after an accepted one there is a location; after a refused one there is no fix.
     private let freshFor: UInt64
     private var travellingSince: UInt64?
     private var acceptedAt: UInt64?
@@ -72,7 +72,7 @@ package struct Unavailability: Hashable, Sendable {
         guard self.isConnected else {
             return self.batteryPercent.map { $0 <= Self.lowBatteryPercent } ?? false ? .lowBattery : .network
         }
-        // Readings arrive and are refused, or none has arrived in time.
+        // Readings arrive and are refused, or none arrived in time.
         if let refusedAt = self.refusedAt, now <= refusedAt + self.freshFor {
             return self.isMocked ? .mocked : .noFix
         }

@@ -1,23 +1,23 @@
-// What each vehicle can do. A declared vehicle bounds what is believed at once; evidence overrules it, because a rider takes
-// the bus, too. The unknown vehicle is everything from a walker to a fast train.
+// What each vehicle can do. A declared vehicle bounds the readings that are accepted at once. Evidence overrules it, because a
+// courier may take the bus. The bounds of an unknown vehicle include everything from a walker to a fast train.
 
 package import EnrouteWire
 
 /// The bounds of the movement of a vehicle.
 package struct VehicleBounds: Hashable, Sendable {
-    /// m/s. Readings that imply more are believed only with evidence. The rider's measured speed raises it.
+    /// m/s. Readings that imply a higher speed are accepted only with evidence. The rider's measured speed raises this bound.
     package let usualMetersPerSecond: Double
-    /// Readings jump this far in m without reason, because receivers are inaccurate and do not say so.
+    /// Readings jump this far in m for no reason, because receivers are inaccurate and do not report it.
     package let jitterMeters: Double
     /// How much the velocity changes on its own, in m/s² (the process noise of `PositionFilter`): turns, starts and stops.
     package let unrest: Double
-    /// A Float, like the other one, because each trip stores these bounds several times.
+    /// m/s². A Float, like the other one, because each trip stores these bounds several times.
     let storedAcceleration: Float
     let storedCalmUnrest: Float
 
     /// m/s². A rider speeds up by at most this.
     package var acceleration: Double { Double(self.storedAcceleration) }
-    /// `unrest` of a slow rider, as far as only a vague phone tells it. A slow unknown rider is likelier to be a walker.
+    /// `unrest` of a slow rider with a vague phone. A slow rider with an unknown vehicle is probably a walker.
     package var calmUnrest: Double { Double(self.storedCalmUnrest) }
 
     /// - Parameter calmUnrest: `nil` if it is the same.

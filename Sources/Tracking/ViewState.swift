@@ -1,4 +1,4 @@
-// Derives the tracking state in one place, so all clients agree: from the job's end, from travel mode, and from the age
+// Derives the tracking state in one place, so all clients agree: from the end of the job, from travel mode, and from the age
 // of the last accepted reading.
 
 package import EnrouteWire

@@ -56,7 +56,8 @@ package struct AllowedOrigins: Sendable, Hashable {
         return host[host.index(after: colon)...]
     }
 
-    /// The configured origins in alphabetical order, separated by spaces, for the policy of a page. Empty if none are configured.
+    /// The configured origins in alphabetical order, separated by spaces, for the policy of a page. Empty if none are
+    /// configured.
     package var list: String { self.named.sorted().joined(separator: " ") }
 
     /// - Parameters:

@@ -1,6 +1,6 @@
-// An address that has sent too many invalid credentials is locked out until its rate allows one more. Many clients may share the
-// address (a mobile network, an office) while the app of only one of them is broken, so the credentials of a locked-out address
-// are still verified, at a bounded rate: the valid ones are accepted.
+// An address that has sent too many invalid credentials is locked out until its rate allows one more. Many clients may share
+// the address (a mobile network, an office) while the app of only one of them is broken, so the credentials of a locked-out
+// address are still verified, at a bounded rate: the valid ones are accepted.
 //
 // This does not make guessing feasible. Tokens are signed, and links, tickets and sign-in codes are 128 random bits: 50
 // guesses a second find one of a million links after 10^23 years. A credential that can be guessed must not be verified during

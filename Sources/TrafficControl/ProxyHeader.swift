@@ -1,5 +1,5 @@
-// The PROXY protocol, versions 1 and 2 (HAProxy, "The PROXY protocol", 2020-03-05). A layer-4 balancer passes TLS through, so it
-// cannot add `X-Forwarded-For`. Instead it sends one header before the first byte of the connection, which names the client.
+// The PROXY protocol, versions 1 and 2 (HAProxy, "The PROXY protocol", 2020-03-05). A layer-4 balancer passes TLS through, so
+// it cannot add `X-Forwarded-For`. Instead it sends one header before the first byte of the connection, which names the client.
 
 package import NIOCore
 
@@ -11,10 +11,10 @@ package enum ProxyHeader: Hashable, Sendable {
     /// The balancer forwards a connection from this address.
     case client(SocketAddress)
 
-    /// What the first bytes of a connection turned out to be.
+    /// The result of parsing the first bytes of a connection.
     package enum Parsing: Hashable, Sendable {
         case needsMoreBytes
-        /// - Parameter length: the header's, bytes. The client's own bytes follow.
+        /// - Parameter length: the length of the header in bytes. The client's own bytes follow.
         case complete(ProxyHeader, length: Int)
         case invalid(Fault)
     }
@@ -99,7 +99,7 @@ package enum ProxyHeader: Hashable, Sendable {
         let addresses = UnsafeRawBufferPointer(rebasing: bytes[16..<length])
         switch family {
         case 0x11:
-            // Both addresses, then both ports, in network byte order. What follows are TLVs, which nobody here needs.
+            // Both addresses, then both ports, in network byte order. TLVs may follow, which Enroute does not need.
             guard addresses.count >= 12 else { return .invalid(.malformed) }
             return self.complete(addresses.prefix(4), port: addresses[8..<10], length: length)
         case 0x21:

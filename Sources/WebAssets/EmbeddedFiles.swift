@@ -1,4 +1,5 @@
-// The files that are part of the binary: the pages, the parts of the API documents and two documents of the protocol. CWebAssets embeds them.
+// The files that are part of the binary: the pages, the parts of the API documents and two documents of the protocol.
+// CWebAssets embeds them.
 
 internal import CWebAssets
 

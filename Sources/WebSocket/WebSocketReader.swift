@@ -1,9 +1,9 @@
 // The receiving side of RFC 6455: bytes in any pieces become messages and control frames.
 //
 // The header of a frame is validated as soon as it is complete: size of the frame and of its message, number of fragments,
-// mask, reserved bits, opcode and order. So a client cannot make the gateway buffer a payload that it will refuse. A
-// complete frame is unmasked in place and passed on without copying. Only an incomplete frame is buffered, so an idle
-// connection needs no buffer.
+// mask, reserved bits, opcode and order. So a client cannot make the gateway buffer a payload that will be refused. A complete
+// frame is unmasked in place and passed on without copying. Only an incomplete frame is buffered, so an idle connection needs
+// no buffer.
 
 package import EnrouteWire
 package import NIOCore
@@ -82,8 +82,8 @@ package struct WebSocketReader {
             self.unread = bytes
             return
         }
-        // A buffer grows at its end only. Without this, a client whose every packet ends inside a frame would make the
-        // gateway store everything it has ever sent.
+        // A buffer only grows at its end. Without this, a client whose every packet ends inside a frame would make the gateway
+        // store everything that it ever sent.
         self.unread.discardReadBytes()
         self.unread.writeImmutableBuffer(bytes)
     }

@@ -160,7 +160,7 @@ extension EndpointWorker {
             if isNews { self.logger.notice("webhook works again", metadata: [LogKey.webhook: "\(self.id)"]) }
         case .fails(let since, let reason, let isNews):
             let full = self.fullReason.map { "; " + $0 } ?? ""
-            await self.note(.failing(since: since, error: reason + full))
+            await self.note(.failing(since: since, at: self.health.failedAt ?? since, error: reason + full))
             guard isNews else { break }
             self.logger.warning(
                 "webhook delivery failed; it is retried",

@@ -2,6 +2,8 @@
 // find out whether it works again, or nothing. The number of reports is limited, so that an endpoint with intermittent
 // failures does not flood the log.
 
+internal import LiveState
+
 /// The health of one endpoint. A value.
 package struct EndpointHealth: Sendable, Hashable {
     /// What to report, and how.
@@ -29,6 +31,10 @@ package struct EndpointHealth: Sendable, Hashable {
     private var failures = 0
     /// ms since the epoch; `nil` while deliveries succeed.
     package private(set) var failingSince: Int64?
+    /// When an attempt last failed, ms since the epoch; `nil` if that is not known.
+    package private(set) var failedAt: Int64?
+    /// The longest time between two failures of the same disruption, ms.
+    private let longestBreak: Int64
     private var deliveredAt: Int64 = 0
     private var reason = ""
     /// Whether it was last reported as failing.
@@ -37,9 +43,16 @@ package struct EndpointHealth: Sendable, Hashable {
     private var reportedAt: Int64?
     private var changeReportedAt: Int64?
 
-    /// - Parameter failingSince: as stored.
-    package init(failingSince: Int64?) {
-        self.failingSince = failingSince
+    /// - Parameters:
+    ///   - failingSince: as stored.
+    ///   - failedAt: as stored.
+    ///   - longestBreak: the longest time between two failures of the same disruption. After a longer one, `failingSince`
+    ///     starts anew: the endpoint did not fail meanwhile, it got no events.
+    package init(
+        failingSince: Int64?, failedAt: Int64? = nil, longestBreak: Duration = WebhookSettings.usual.longestBreak
+    ) {
+        (self.failingSince, self.failedAt) = (failingSince, failedAt)
+        self.longestBreak = longestBreak.milliseconds
         self.isReportedFailing = failingSince != nil
         self.failures = failingSince == nil ? 0 : Self.failuresUntilFailing
     }
@@ -56,7 +69,8 @@ package struct EndpointHealth: Sendable, Hashable {
     /// Records a failed attempt.
     package mutating func failed(at now: Int64, reason: String) -> Report {
         self.failures += 1
-        (self.failingSince, self.reason) = (self.failingSince ?? now, reason)
+        if let failedAt, now - failedAt > self.longestBreak { self.failingSince = nil }
+        (self.failingSince, self.failedAt, self.reason) = (self.failingSince ?? now, now, reason)
         return self.report(at: now)
     }
 

@@ -111,7 +111,9 @@ package actor EndpointWorker {
             do {
                 guard let webhook = try await self.store.read(self.id), webhook.isOn else { return false }
                 self.blocked = try await self.store.waitingSubjects(self.id)
-                self.health = EndpointHealth(failingSince: webhook.failingSince)
+                self.health = EndpointHealth(
+                    failingSince: webhook.failingSince, failedAt: webhook.failedAt,
+                    longestBreak: self.settings.longestBreak)
                 (self.webhook, self.recordReadAt, self.cursors) = (webhook, .now, webhook.cursors)
                 return true
             } catch {
@@ -187,11 +189,15 @@ package actor EndpointWorker {
             for try await (shard, page) in group where !page.isEmpty { pages[shard] = page }
             return pages
         }
-        guard !pages.isEmpty else { return try await Task.sleep(for: Self.pause) }
+        guard !pages.isEmpty else {
+            // From here on only a full page can mean that the worker reads too slowly.
+            self.isFirstRead = false
+            return try await Task.sleep(for: Self.pause)
+        }
         var events: [String: [WaitingEvent]] = [:]
         for (shard, page) in pages {
             if self.isFirstRead || page.count == EventStreams.page {
-                try await self.reportGap(shard, after: self.cursors[shard] ?? "0-0")
+                try await self.reportGap(shard, after: self.cursors[shard] ?? "0-0", addedAt: webhook.createdAt)
             }
             for case let event? in page.map(\.event) where webhook.receives(event.kind) {
                 events[event.subject, default: []].append(WaitingEvent(event))
@@ -335,12 +341,16 @@ package actor EndpointWorker {
     }
 
     /// Reports that the stream no longer holds the entry at which reading should continue: events were trimmed unread.
-    private func reportGap(_ shard: Int, after cursor: String) async throws {
-        guard cursor != "0-0", self.reportedGaps[shard] != cursor,
-            let oldest = try await self.store.streams.oldest(shard: shard), Self.isBefore(cursor, oldest),
-            try await self.store.streams.mayHaveTrimmed(shard: shard, after: cursor)
+    ///
+    /// - Parameter addedAt: when the webhook was added, ms since the epoch. The cursor is `0-0` until the first event if the
+    ///   shard was empty then; no event from before can be missing.
+    private func reportGap(_ shard: Int, after cursor: String, addedAt: Int64) async throws {
+        let place = cursor == "0-0" ? "\(addedAt)-0" : cursor
+        guard self.reportedGaps[shard] != place,
+            let oldest = try await self.store.streams.oldest(shard: shard), Self.isBefore(place, oldest),
+            try await self.store.streams.mayHaveTrimmed(shard: shard, after: place)
         else { return }
-        self.reportedGaps[shard] = cursor
+        self.reportedGaps[shard] = place
         self.counts.add(.webhookGaps)
         self.logger.error(
             "events were trimmed from the stream before delivery; compare the jobs with those of the receiver",

@@ -89,7 +89,8 @@ package struct WebhookOperations: Sendable {
             id, to: WebhookSignature.makeSecret(), now: now, expires: now + Self.rotationOverlap.milliseconds)
     }
 
-    /// Sends a test event once. If the endpoint accepts it, a webhook that was switched off is switched on again.
+    /// Sends a test event once. If the endpoint accepts it, a webhook that was switched off is switched on again, and the
+    /// events that wait are sent without another delay.
     ///
     /// - Returns: `nil` when there is no such webhook.
     package func test(_ id: String) async throws -> WebhookTest? {
@@ -113,18 +114,23 @@ package struct WebhookOperations: Sendable {
     /// Events that could not be delivered, oldest first, at most a page.
     ///
     /// - Parameter entry: only those after this one.
-    /// - Returns: `nil` when there is no such webhook.
-    package func undelivered(_ id: String, after entry: String?) async throws -> [WebhookStore.Dead]? {
-        guard try await self.store.read(id) != nil else { return nil }
-        return try await self.store.dead(id, after: entry ?? "0-0")
+    /// - Returns: also the number of all undelivered events; `nil` when there is no such webhook.
+    package func undelivered(
+        _ id: String, after entry: String?
+    ) async throws -> (events: [WebhookStore.Dead], total: Int)? {
+        guard let webhook = try await self.store.read(id) else { return nil }
+        return (try await self.store.dead(id, after: entry ?? "0-0"), webhook.undelivered)
     }
 
     /// Delivers undelivered events again, at most `longestReplay`, oldest first.
     ///
     /// - Parameter eventID: only the event with this id; `nil` for all.
-    /// - Returns: how many, and whether the webhook is on; `nil` when there is no such webhook.
-    package func replay(_ id: String, only eventID: String? = nil) async throws -> (count: Int, isOn: Bool)? {
-        guard let webhook = try await self.store.read(id) else { return nil }
+    /// - Returns: how many, how many are still undelivered, and whether the webhook is on; `nil` when there is no such
+    ///   webhook.
+    package func replay(
+        _ id: String, only eventID: String? = nil
+    ) async throws -> (count: Int, remaining: Int, isOn: Bool)? {
+        guard try await self.store.read(id) != nil else { return nil }
         var (replayed, last) = (0, "0-0")
         while replayed < Self.longestReplay {
             let page = try await self.store.dead(id, after: last)
@@ -135,7 +141,7 @@ package struct WebhookOperations: Sendable {
             guard page.count == WebhookStore.page, let newest = page.last else { break }
             last = newest.entry
         }
-        return (replayed, webhook.isOn)
+        return try await self.store.read(id).map { (replayed, $0.undelivered, $0.isOn) }
     }
 }
 
@@ -145,6 +151,17 @@ package struct WebhookTest: Sendable, Hashable, Encodable {
     package var milliseconds: Int64
     /// Why the endpoint did not accept the event.
     package var reason: String?
+}
+
+/// The result of a replay as REST and the command line show it.
+package struct ReplayDocument: Sendable, Encodable {
+    package var replayed: Int
+    /// How many events are still undelivered.
+    package var undelivered: Int
+
+    package init(_ result: (count: Int, remaining: Int, isOn: Bool)) {
+        (self.replayed, self.undelivered) = (result.count, result.remaining)
+    }
 }
 
 /// A webhook as REST and the command line show it, without its secrets.

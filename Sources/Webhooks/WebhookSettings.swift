@@ -14,6 +14,9 @@ package struct WebhookSettings: Sendable {
     package var retries = RetrySchedule.usual
     /// For how long an endpoint may fail before it is switched off.
     package var offAfter: Duration = .seconds(432_000)
+    /// The longest time without an attempt after which earlier failures still count for `offAfter`. While an event waits,
+    /// attempts are at most the longest delay apart, and more when no gateway runs for a while.
+    package var longestBreak: Duration { (self.retries.delays.max() ?? .zero) + self.offAfter / 5 }
     /// How long one attempt may take, including the resolution of the host.
     package var attemptLimit = Self.longestAttempt
     /// How long new events of one job may take before they are moved to the waiting list, so that others do not wait.

@@ -43,6 +43,7 @@ struct Enroute: AsyncParsableCommand {
     static func main() async {
         Output.reserveClosedDescriptors()
         do {
+            try self.words.requireValues()
             var command = try self.parseAsRoot()
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()
@@ -50,13 +51,26 @@ struct Enroute: AsyncParsableCommand {
                 try command.run()
             }
         } catch {
-            // ArgumentParser has no place for settings in its help text.
-            var text = self.fullMessage(for: error)
-            guard self.exitCode(for: error) == .success, text.contains("USAGE: enroute serve ") else {
-                self.exit(withError: error)
-            }
-            while text.hasSuffix("\n") { text.removeLast() }
-            say("\(text)\n\n\(SettingsReference.help)")
+            self.exit(with: error)
         }
+    }
+
+    private static let words = CommandLineWords(words: Array(CommandLine.arguments.dropFirst()))
+
+    /// Prints help and errors of the command line with `Output`: ArgumentParser's own `exit` ignores that nothing could be
+    /// written, and a shell completion would be cut off unnoticed.
+    private static func exit(with error: any Error) -> Never {
+        var text = self.fullMessage(for: error)
+        while text.hasSuffix("\n") { text.removeLast() }
+        var code = self.exitCode(for: error)
+        if code != .success {
+            if !text.isEmpty { Output.complain(self.words.completing(text, of: self) + "\n") }
+        } else {
+            // ArgumentParser has no place for settings in its help text.
+            if text.contains("USAGE: enroute serve ") { text += "\n\n\(SettingsReference.help)" }
+            if !text.isEmpty { say(text) }
+            if Output.hasFailed { code = .failure }
+        }
+        self.exit(withError: code)
     }
 }

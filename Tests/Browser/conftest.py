@@ -15,7 +15,7 @@ from playwright.sync_api import expect, sync_playwright
 
 import accessibility
 import bounds
-from devices import ARGUMENTS, CHROMIUM, Devices
+from devices import ARGUMENTS, CHROMIUM, WITH_WINDOWS, Devices
 from evidence import Evidence
 from followers import following
 from measured import Measured
@@ -156,11 +156,24 @@ def coming(order_system, rider):
 
 
 @pytest.fixture(scope="session")
-def browser():
+def playwright():
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield browser
-        browser.close()
+        yield playwright
+
+
+@pytest.fixture(scope="session")
+def browser(playwright):
+    browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+    yield browser
+    browser.close()
+
+
+@pytest.fixture(scope="session")
+def browser_with_windows(playwright):
+    """For what Chromium without windows cannot do: notifications."""
+    browser = playwright.chromium.launch(executable_path=WITH_WINDOWS, args=ARGUMENTS)
+    yield browser
+    browser.close()
 
 
 @pytest.fixture

@@ -121,9 +121,17 @@ class RiderPage:
         self.page.evaluate("spy.isHolding = true")
 
     def answer_question(self, is_yes: bool) -> None:
-        if is_yes:
-            self.allow()
+        self.allow() if is_yes else self.deny()
         self.page.evaluate("spy.isHolding = false; spy.held.splice(0).forEach((ask) => ask())")
+
+    def refuse(self, job: Job) -> Locator:
+        """Activates travel mode for the first time and answers the browser's question with no. Returns the panel."""
+        self.hold_question()
+        self.travel(job).click()
+        self.panel_says("explaining").get_by_role("button", name="Continue").click()
+        self.panel_says("asking")
+        self.answer_question(is_yes=False)
+        return self.panel_says("refused")
 
     def allow(self) -> None:
         self.page.context.grant_permissions(["geolocation"])

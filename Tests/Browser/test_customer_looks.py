@@ -15,12 +15,13 @@ TARGET_PX = 44
 NARROW_PX = 320
 
 
-def inside(page: Page, selector: str) -> bool:
-    """Whether an element lies entirely within the map."""
-    box, frame = page.locator(selector).bounding_box(), page.locator("#map").bounding_box()
-    return (box["x"] >= frame["x"] and box["y"] >= frame["y"]
-            and box["x"] + box["width"] <= frame["x"] + frame["width"]
-            and box["y"] + box["height"] <= frame["y"] + frame["height"])
+def wait_until_inside(page: Page, *selectors: str) -> None:
+    """Waits until elements lie entirely within the map: a headline that wraps moves the map after it was drawn."""
+    page.wait_for_function("""(selectors) => {
+      const [map, ...parts] = ['#map', ...selectors].map((each) => document.querySelector(each).getBoundingClientRect());
+      return parts.every(({left, right, top, bottom}) => (
+        left >= map.left && right <= map.right && top >= map.top && bottom <= map.bottom));
+    }""", arg=selectors)
 
 
 def place_on_map(page: Page, selector: str) -> tuple[float, float]:
@@ -135,7 +136,7 @@ def test_point_17_at_320_px_nothing_is_cut_off(locale, coming, small_phone):
     cut = page.evaluate("""() => [...document.querySelectorAll('#order :not(#tracking *)')]
       .filter((each) => each.checkVisibility() && each.getBoundingClientRect().right > innerWidth + 0.5).length""")
     assert cut == 0
-    assert inside(page, DOOR)
+    wait_until_inside(page, DOOR)
 
 
 def fingers(page: Page, places: tuple[int, ...], start: tuple[float, float], end: tuple[float, float], steps: int = 8) -> None:
@@ -181,7 +182,7 @@ def test_point_18_the_first_view_fits_both_markers_and_a_pan_stops_the_camera(co
     visit, technician = coming(Spot(*away(HOME, 1_000, 200)))
     page = phone(visit.guest_url)
     expect(page.locator(RIDER)).to_be_visible()
-    assert inside(page, RIDER) and inside(page, DOOR)
+    wait_until_inside(page, RIDER, DOOR)
     expect(page.locator("#follow")).to_be_hidden()
     frame = page.locator("#map").bounding_box()
     fingers(page, (-30, 30), (frame["x"] + 180, frame["y"] + 200), (frame["x"] + 100, frame["y"] + 120))
@@ -195,10 +196,7 @@ def test_point_18_the_first_view_fits_both_markers_and_a_pan_stops_the_camera(co
     assert place_on_map(page, DOOR) == before
     page.locator("#follow").click()
     expect(page.locator("#follow")).to_be_hidden()
-    page.wait_for_function("""() => {
-      const [map, rider] = ['#map', '#map .rider'].map((each) => document.querySelector(each).getBoundingClientRect());
-      return rider.left >= map.left && rider.right <= map.right && rider.top >= map.top && rider.bottom <= map.bottom;
-    }""")
+    wait_until_inside(page, RIDER)
 
 
 @pytest.mark.lean

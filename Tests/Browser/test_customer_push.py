@@ -20,6 +20,11 @@ SUBSCRIBES = """
 """
 
 
+@pytest.fixture
+def browser(browser_with_windows):
+    return browser_with_windows
+
+
 @pytest.fixture(params=["", "/shop"])
 def pushing(make_site, tmp_path, request):
     """A site that sends push messages, also below a path prefix."""

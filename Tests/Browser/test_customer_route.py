@@ -96,10 +96,10 @@ def test_the_way_ahead_begins_at_the_rider_and_ends_when_the_rider_leaves_it(rou
     page = devices.phone(job.guest_url)
     expect(page.locator("#map")).to_have_attribute("data-way", "route")
     places = int(page.locator("#map").get_attribute("data-way-places"))
-    rider.report(Spot(*away(CORNER, 60, 0), 10, 0), is_answered=True)
+    rider.stay(Spot(*away(CORNER, 60, 0), 10, 0))
     # Behind the corner there is one place less.
     page.wait_for_function("(places) => Number(document.querySelector('#map').dataset.wayPlaces) < places", arg=places)
     lost = away(CORNER, 100, 0)
-    rider.report(Spot(*away(lost, 150, 90), 10, 90), is_answered=True)
+    rider.stay(Spot(*away(lost, 150, 90), 10, 90))
     assert meters(away(lost, 150, 90), lost) > 80
     expect(page.locator("#map")).to_have_attribute("data-way", "line")

@@ -5,16 +5,34 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from accessibility import OF_COLOURS
+
 METHODS = {"get", "post", "put", "patch", "delete"}
+# Colours depend on the tags and classes of an element and its ancestors, because the page has no inline style. Removes the
+# articles, list items and table rows that have no text in a combination that was not there before.
+KEEP_ONE_OF_EACH_COLOUR = """() => {
+  const name = (each) => each.tagName + [...each.classList].sort().map((other) => `.${other}`).join('');
+  const path = (each) => (each ? `${path(each.parentElement)}>${name(each)}` : '');
+  const seen = new Set();
+  for (const part of document.querySelectorAll('article, li, tr')) {
+    const paths = [part, ...part.querySelectorAll('*')].map(path);
+    const isNew = paths.some((each) => !seen.has(each));
+    if (isNew) paths.forEach((each) => seen.add(each)); else part.remove();
+  }
+  return seen.size;
+}"""
 
 
 @pytest.mark.lean
-@pytest.mark.parametrize("dark", [False, True])
-def test_the_reference_is_accessible_in_both_themes(desktop, axe, dark):
-    page = desktop("/docs", dark=dark)
+def test_the_reference_is_accessible_in_both_themes(desktop, axe):
+    page = desktop("/docs")
     expect(page.get_by_role("heading", level=1)).to_have_text("Enroute API reference")
     expect(page.locator("#createJob")).to_contain_text("/api/v1/jobs")
-    axe(page)
+    axe(page, without=OF_COLOURS)
+    assert page.evaluate(KEEP_ONE_OF_EACH_COLOUR) > 30
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme)
+        axe(page, rules=OF_COLOURS)
 
 
 def test_the_reference_fits_a_small_phone(small_phone, axe):
@@ -33,7 +51,8 @@ def test_the_reference_has_every_operation_and_needs_no_javascript(desktop):
         for path in described["paths"].values() for method, operation in path.items() if method in METHODS
     }
     assert len(operations) > 50
-    shown = {article.get_attribute("data-entry") for article in page.locator("main article").all()}
+    # The test's own script runs nevertheless.
+    shown = set(page.locator("main article").evaluate_all("(all) => all.map((article) => article.dataset.entry)"))
     assert operations <= shown
     expect(page.locator("#search")).to_be_hidden()
     page.locator('#contents a[href="#changeStatus"]').click()
@@ -52,6 +71,8 @@ def test_a_search_hides_other_entries_and_is_part_of_the_address(desktop, axe):
     expect(page.locator("#found")).to_contain_text("entries match")
     expect(page.locator('#contents a[href="#readZones"]')).to_be_hidden()
     expect(page).to_have_url(re.compile(r"q=tracking"))
+    # axe checks no hidden content, but takes long to skip it.
+    page.evaluate("document.querySelectorAll('[hidden]').forEach((each) => each.remove())")
     axe(page)
     page.reload()
     expect(page.locator("#query")).to_have_value("tracking link revoke")

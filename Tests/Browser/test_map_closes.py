@@ -36,6 +36,11 @@ CLOSE_AT_ONCE = A_MAP + """
   map.close();
   show();
 }"""
+# A position comes before the map, with a vehicle.
+OPEN_LATE = A_MAP.replace("  show();\n", "") + """
+  map.take({id: '1', at: 1, lat: 41.91, lon: 12.5}, {atOnce: true});
+  map.open('service', {lat: 41.9, lon: 12.5}, null, 'van');
+}"""
 # In the page's time: until Leaflet's timer of the first map has fired (250 ms).
 ZOOM_IS_OVER = "() => new Promise((resolve) => { const end = performance.now() + 600; const look = () => " \
     "(performance.now() > end ? resolve() : requestAnimationFrame(look)); look(); })"
@@ -61,3 +66,15 @@ def test_a_map_closed_before_its_next_frame_draws_nothing(order_system, phone):
     page.evaluate(CLOSE_AT_ONCE)
     expect(page.locator(RIDER)).to_be_visible()
     page.evaluate(ZOOM_IS_OVER)
+
+
+@pytest.mark.lean
+def test_a_map_that_opens_after_the_first_position_shows_the_rider_and_the_destination(order_system, phone):
+    """The map library may come after the position. Only the last view counts, when no zoom is left."""
+    page = phone(order_system.visit().guest_url)
+    expect(page.locator("#headline")).not_to_be_empty()
+    page.evaluate(OPEN_LATE)
+    expect(page.locator(RIDER)).to_be_visible()
+    page.evaluate(ZOOM_IS_OVER)
+    expect(page.locator(RIDER)).to_be_in_viewport(ratio=0.99)
+    expect(page.locator("#closing .home")).to_be_in_viewport(ratio=0.99)

@@ -151,6 +151,18 @@ def test_a_rider_with_room_for_more_is_busy_and_only_one_without_a_task_is_free(
     expect(page.locator(f'#riders tr[data-rider="{free}"] [data-kind=available]')).to_have_text("free")
 
 
+def test_more_riders_than_the_gateway_lists_are_counted_and_do_not_hide_those_who_can_be_reached(
+    site, look, zone, available  # noqa: F811
+):
+    free = available()
+    # Unreachable, as the sweep leaves them: their next checks are long after that of a rider who can be reached.
+    later = int(time.time() * 1000) + 1_700_000
+    say(site, [f"ZADD riders:{{{zone}}}:due {later} idle-{number}" for number in range(1_001)])
+    page = look(f"?zone={zone}")
+    expect(page.locator("#riders .head")).to_have_text("Riders online1 free · 0 busy · 1,001 not available")
+    expect(page.locator(f'#riders tr[data-rider="{free}"] [data-kind=available]')).to_have_text("free")
+
+
 @pytest.mark.lean
 def test_a_refusal_is_shown_in_words_and_changes_nothing(order_system, look, zone, available):  # noqa: F811
     busy = available(capacity=1)

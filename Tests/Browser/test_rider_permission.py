@@ -17,6 +17,12 @@ FIREFOX = "Mozilla/5.0 (Android 14; Mobile; rv:127.0) Gecko/127.0 Firefox/127.0"
 ACTIVATE = "Activate Travel Mode"
 DEACTIVATE = "Deactivate Travel Mode"
 
+# Every text that `#rate` has from now on.
+RECORD_RATES = """() => {
+  const [place, rates] = [document.getElementById('rate'), window.rates = []];
+  new MutationObserver(() => rates.push(place.textContent)).observe(place, {childList: true, characterData: true, subtree: true});
+}"""
+
 
 @pytest.fixture
 def job(order_system):
@@ -76,9 +82,7 @@ def test_us_122_ac_001_later_activations_ask_nothing(open_rider, job):
 @pytest.mark.lean
 def test_us_122_ac_002_a_refusal_leaves_travel_mode_off_and_shows_how_to_allow_it(open_rider, job, axe):
     rider = open_rider()
-    rider.travel(job).click()
-    rider.panel_says("explaining").get_by_role("button", name="Continue").click()
-    panel = rider.panel_says("refused")
+    panel = rider.refuse(job)
     expect(panel).to_contain_text("Travel Mode needs your location, so it wasn’t activated.")
     expect(panel.get_by_role("listitem").first).to_be_visible()
     axe(rider.page)
@@ -90,9 +94,7 @@ def test_us_122_ac_002_a_refusal_leaves_travel_mode_off_and_shows_how_to_allow_i
 @pytest.mark.lean
 def test_us_122_ac_003_after_a_refusal_the_browser_does_not_ask_again(open_rider, job):
     rider = open_rider()
-    rider.travel(job).click()
-    rider.panel_says("explaining").get_by_role("button", name="Continue").click()
-    rider.panel_says("refused").get_by_role("button", name="OK").click()
+    rider.refuse(job).get_by_role("button", name="OK").click()
     asked = rider.locations_asked
     for _ in range(3):
         rider.travel(job).click()
@@ -116,9 +118,7 @@ def test_us_122_ac_003_after_a_refusal_the_browser_does_not_ask_again(open_rider
 ], ids=["chrome", "safari", "samsung", "firefox"])
 def test_us_122_ac_003_the_steps_to_the_settings_match_the_browser(open_rider, job, agent, step):
     rider = open_rider(user_agent=agent)
-    rider.travel(job).click()
-    rider.panel_says("explaining").get_by_role("button", name="Continue").click()
-    expect(rider.panel_says("refused").locator("ol")).to_contain_text(step)
+    expect(rider.refuse(job).locator("ol")).to_contain_text(step)
 
 
 @pytest.mark.lean
@@ -153,6 +153,30 @@ def test_us_122_a_permission_revoked_while_travelling_interrupts_with_an_explana
     assert rider.locations_asked == asked
     rider.allow()
     expect(rider.travel(job)).to_have_attribute("data-state", "on")
+
+
+@pytest.mark.lean
+def test_us_122_after_a_revocation_the_page_says_live_only_when_new_readings_are_confirmed(open_rider, job):
+    rider = open_rider(has_wire=True, **LOCATED)
+    rate = rider.page.locator("#rate")
+    rider.travel(job).click()
+    expect(rate).to_contain_text("Live")
+    rider.deny()
+    rider.panel_says("revoked").get_by_role("button", name="OK").click()
+    expect(rate).not_to_contain_text("Live")
+    rider.page.evaluate(RECORD_RATES)
+    # Confirmations of readings from before the revocation, which were still on their way.
+    for _ in range(2):
+        rider.wire.say("ok", replyTo="location", job=job.name)
+    rider.page.evaluate("new Promise(requestAnimationFrame)")
+    expect(rate).not_to_contain_text("Live")
+    rider.allow()
+    expect(rate).to_contain_text("Finding your location")
+    rider.move(41.8903, 12.4803)
+    expect(rate).to_contain_text("Live")
+    rates = rider.page.evaluate("rates")
+    assert [text for text in rates if "Live" in text] == rates[-1:], rates
+    assert rates[-2].startswith("Finding your location"), rates
 
 
 def test_us_122_a_dismissed_question_is_repeated_only_when_the_rider_asks(open_rider, job):
@@ -214,8 +238,8 @@ def test_us_072_ac_002_the_phones_location_reaches_the_gateway(open_rider, job):
     rider = open_rider(**LOCATED)
     rider.travel(job).click()
     is_live(rider, job)
-    rider.move(41.8902, 12.4802)
     with following(job) as follower:
+        rider.move(41.8902, 12.4802)
         follower.hear_place(41.8902)
     expect(rider.page.locator("#sharing-text")).to_have_text("Sharing your location")
     expect(rider.page.locator("#rate")).to_contain_text("Live")

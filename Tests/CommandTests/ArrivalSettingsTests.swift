@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// Settings of arrival times, of geocoding and of the validation of fixes. Mistakes are reported before anything is requested from a
-/// provider, and no output contains a key.
+/// Settings of arrival times, of geocoding and of the validation of fixes. Mistakes are reported before anything is requested
+/// from a provider, and no output contains a key.
 @Suite struct ArrivalSettingsTests {
     private static let good = [
         "ENROUTE_REDIS_LIVE_URL": "unix:/nowhere.sock", "ENROUTE_TLS": "off", "ENROUTE_LISTEN_PORT": "0",

@@ -5,8 +5,8 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// HAProxy in front of gateways in processes of their own, with one Redis that can be stopped. HAProxy checks `/readyz`, and does
-/// not retry a refused connection on another server.
+/// HAProxy in front of gateways in processes of their own, with one Redis that can be stopped. HAProxy checks `/readyz`, and
+/// does not retry a refused connection on another server.
 struct BalancedSite: Sendable {
     struct Gateway: Sendable {
         let port: Int

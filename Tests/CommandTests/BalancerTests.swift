@@ -72,7 +72,8 @@ import Testing
             #expect(try await site.servers().allSatisfy { $0.connections > 0 })
 
             await site.redis.crash()
-            // Clients are notified after two seconds: 20 checks of the balancer, of which three failures would mark a gateway down.
+            // Clients are notified after two seconds: 20 checks of the balancer, of which three failures would mark a gateway
+            // down.
             try await blocking { try crowd.allReceive(#""type":"degraded""#) }
             for gateway in site.gateways {
                 #expect(try await site.manage(gateway, "/readyz").hasPrefix("HTTP/1.1 200 "))

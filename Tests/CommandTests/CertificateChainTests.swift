@@ -48,7 +48,7 @@ import Testing
                     .path(.init(CommandTests.binary)), arguments: ["serve"], environment: .custom(variables),
                     input: .none, output: .sequence, error: .combinedWithOutput
                 ) { execution in
-                    // At the start, after a reload of the same file, and after one of a complete file.
+                    // At the start, after a reload of the same file, and after a reload of a complete file.
                     var (found, isIncomplete) = ([Bool](), false)
                     for try await line in execution.standardOutput.strings() {
                         if line.contains("certificate chain incomplete") { isIncomplete = true }

@@ -4,7 +4,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// `enroute check` and the check before the start with Redis servers whose state changes what may be concluded: another one
+/// `enroute check` and the check before the start, with Redis servers whose state affects the conclusions: another server
 /// behind the admin URL, full memory, masters of a cluster that differ.
 @Suite(.needsMachine(for: .faults)) struct CheckRedisTests {
     /// Two servers on TCP ports, live and ledger as in deploy/redis but without an access list.

@@ -40,7 +40,8 @@ import Testing
         return (outcome.code, report)
     }
 
-    /// Both Redis as in deploy/redis. They listen on TCP, because the URL of a unix socket cannot have a user (see `RedisAddress`).
+    /// Both Redis as in deploy/redis. They listen on TCP, because the URL of a unix socket cannot have a user (see
+    /// `RedisAddress`).
     private static func deployed(
         _ body: (_ live: String, _ ledger: String) async throws -> Void
     ) async throws {

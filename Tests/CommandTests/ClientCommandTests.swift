@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `refusals say what the problem document says, each with its exit code`() async throws {
+    @Test func `refusals repeat the problem document, each with its exit code`() async throws {
         _ = try await DevSession.run { dev in
             _ = try await dev.enroute(["job", "create", "visit-1", "--customer", "anna"])
             for (words, code, reason) in [

@@ -73,11 +73,16 @@ import Testing
         (["serve", "--port", "65536"], 64, "--port must be 0 to 65535"),
         (["serve", "--port", "99999"], 64, "--port must be 0 to 65535"),
         (["serve", "--port=-1"], 64, "--port must be 0 to 65535"), (["demo", "--port", "65536"], 64, "--port must be"),
+        (["demo", "--port", "65533"], 64, "--port must be 1 to 65532: the demo needs four ports in a row"),
         (["check"], 78, "ENROUTE_REDIS_LIVE_URL is not set"), (["check", "--format", "xml"], 64, "format"),
         (["token", "--role", "king", "a"], 64, "king is not a role"),
         (["token", "--role", "rider", "a b"], 64, "is not a user id"),
         (["token", "--role", "rider", "a"], 78, "ENROUTE_TOKEN_SECRET is not set"),
         (["token", "--role", "rider", "a", "--key", "/etc/hostname"], 78, "The private key is not a PEM key"),
+        (["token", "--role", "rider", "a", "--job", "a b"], 64, "--job must be the id of a job"),
+        (["token", "--role", "rider", "a", "--job", "a/b"], 64, "--job must be the id of a job"),
+        (["token", "--role", "rider", "a", "--jobs-of", "a/b"], 64, "--jobs-of must be the id of a rider"),
+        (["token", "--role", "rider", "a", "--kid", "k1"], 64, "--kid needs --key"),
         (["revoke", "king", "a"], 64, "king cannot be revoked"),
         (["revoke", "job", "a b"], 64, "id of a job must be"),
         (["revoke", "link", "a"], 64, "32 hexadecimal digits"),
@@ -128,6 +133,15 @@ import Testing
             ["-c", "exec \"$0\" token --role rider rider-1 > /dev/full 2> /dev/full", Self.binary],
             environment: ["ENROUTE_TOKEN_SECRET": "a secret of at least thirty-two bytes"], binary: "/bin/sh")
         #expect(silent.code == 1)
+    }
+
+    @Test(arguments: [
+        ["--help"], ["--version"], ["serve", "--help"], ["help", "token"], ["--generate-completion-script", "bash"],
+    ])
+    func `help that cannot be written is a failure`(words: [String]) async throws {
+        let outcome = try await Self.run(
+            ["-c", "exec \"$0\" \"$@\" > /dev/full", Self.binary] + words, binary: "/bin/sh")
+        #expect(outcome.code == 1 && outcome.error.contains("cannot write to standard output"), "\(outcome)")
     }
 
     private static let good = [
@@ -195,7 +209,7 @@ import Testing
     func `an invalid setting is reported by name, with what it must be`(
         settings: [String: String], code: Int32, reason: String
     ) async throws {
-        // Without Redis a gateway would wait, but `check` reports it, after it has read all settings.
+        // Without Redis a gateway would wait. But `check` reports it, after reading all settings.
         let command = reason.hasSuffix("sock cannot be reached") ? "check" : "serve"
         let outcome = try await Self.run([command], environment: Self.good.merging(settings) { $1 })
         #expect(outcome.code == code, "\(outcome)")

@@ -94,7 +94,7 @@ import Testing
             ], "\(outcome.output)")
     }
 
-    @Test func `everything that is wrong is reported at once`() async throws {
+    @Test func `all mistakes are reported at once`() async throws {
         let wrong = [
             "ENROUTE_REDIS_LIVE_URL=http://x", "ENROUTE_LISTEN_PORT=99999", "ENROUTE_LISTEN_PORTT=1",
             "ENROUTE_LIMIT_QUEUE_BYTES=1", "ENROUTE_LIMIT_PING_INTERVAL_SECONDS=x", "ENROUTE_ORIGINS=https://a.example",
@@ -112,7 +112,7 @@ import Testing
         ] {
             #expect(outcome.error.contains(reason), "\(reason)\n\(outcome.error)")
         }
-        // The rest is printed nevertheless.
+        // Everything else is printed nevertheless.
         #expect(outcome.output.contains("ENROUTE_LISTEN_HOST") && outcome.output.contains("0.0.0.0"))
         let lines = outcome.error.split(separator: "\n")
         #expect(Set(lines).count == lines.count && lines.allSatisfy { $0.hasPrefix("enroute: ") }, "\(outcome.error)")
@@ -122,7 +122,7 @@ import Testing
     private static let nonsense = "/nowhere ?,*"
 
     @Test(arguments: SettingsTable.all.filter { $0.type.isText && $0.commands.contains("serve") }.map(\.name))
-    func `what is wrong with a setting is reported beside another mistake too`(name: String) async {
+    func `an invalid setting is reported even if another one is invalid too`(name: String) async {
         let needed = [
             "ENROUTE_REDIS_LIVE_URL": "redis://127.0.0.1", "ENROUTE_TLS": "off",
             "ENROUTE_TOKEN_SECRET": "a secret of at least thirty-two bytes",
@@ -192,7 +192,7 @@ import Testing
     }
 
     @Test(arguments: ["serve", "check"])
-    func `serve and check report everything that is wrong too`(command: String) async throws {
+    func `serve and check report all mistakes, too`(command: String) async throws {
         let settings = [
             "ENROUTE_REDIS_LIVE_URL": "redis://127.0.0.1", "ENROUTE_TLS": "off", "ENROUTE_LISTEN_PORT": "99999",
             "ENROUTE_TOKEN_SECRET": "short", "ENROUTE_LOG_LEVEL": "loud",

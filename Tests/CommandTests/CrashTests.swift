@@ -5,6 +5,8 @@ import SystemPackage
 import TestSupport
 import Testing
 
+@testable import enroute
+
 /// A gateway that crashes exits immediately and reveals nothing.
 @Suite struct CrashTests {
     @Test(arguments: [SIGSEGV, SIGILL, SIGTRAP])
@@ -45,4 +47,31 @@ import Testing
             }
         }
     }
+
+    @Test(.timeLimit(.minutes(1))) func `the message of a crash does not wait for a reader of standard error`() async {
+        await #expect(processExitsWith: .failure) {
+            prepareForCrash()
+            fillStandardError()
+            fatalError("nobody reads this")
+        }
+    }
+
+    @Test func `the message of a crash is on standard error`() async throws {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            prepareForCrash()
+            fatalError("the reason of the crash")
+        }
+        let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+        #expect(text.contains("Fatal error: the reason of the crash"), "\(text)")
+    }
+}
+
+/// Makes standard error a pipe that nobody reads and that accepts no more.
+private func fillStandardError() {
+    var ends: [Int32] = [0, 0]
+    guard pipe(&ends) == 0, dup2(ends[1], STDERR_FILENO) >= 0 else { exit(EXIT_SUCCESS) }
+    let flags = fcntl(STDERR_FILENO, F_GETFL)
+    _ = fcntl(STDERR_FILENO, F_SETFL, flags | O_NONBLOCK)
+    while write(STDERR_FILENO, "x", 1) == 1 {}
+    _ = fcntl(STDERR_FILENO, F_SETFL, flags)
 }

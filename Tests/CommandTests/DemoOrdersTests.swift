@@ -11,9 +11,9 @@ import Testing
 
 @testable import enroute
 
-/// B23: the demo's order system retries while a button of the panel has made gateways unavailable.
+/// B23: the demo's order system retries while a button of the panel has made the gateways unavailable.
 @Suite struct DemoOrdersTests {
-    /// Answers with 503 a number of times, then with 200, and records the idempotency keys.
+    /// Answers a number of times with 503, then with 200, and records the idempotency keys.
     private final class Gateway: ChannelInboundHandler, Sendable {
         typealias InboundIn = HTTPServerRequestPart
         typealias OutboundOut = HTTPServerResponsePart

@@ -15,8 +15,8 @@ import Testing
     /// As many as a browser opens at the same time.
     static let concurrency = 6
 
-    /// The gateway resets a connection that is not read after 5 s. The relay lost 13 of 120 connections without TLS, and 14 with
-    /// it, while it connected to a gateway before the accepted connection was registered with its event loop.
+    /// The gateway resets a connection that is not read after 5 s. The relay lost 13 of 120 connections without TLS, and 14
+    /// with it, while it connected to a gateway before the accepted connection was registered with its event loop.
     @Test(arguments: [false, true])
     func `D1, B22: the demo loses none of 1,000 connections, six at a time`(isSecure: Bool) async throws {
         try await Turns.servers.take {

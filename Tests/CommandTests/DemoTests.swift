@@ -105,7 +105,7 @@ import Testing
             throw error
         }
         try await client.shutdown()
-        // Without this, a demo that did not start would pass tests whose expectations are all in `body`.
+        // Without this, a demo that did not start would pass tests that have all their expectations in `body`.
         #expect(lines.contains { $0.contains("Open ") }, "the demo did not start: \(lines)")
         // The kernel kills them when their parent is gone, which may take a moment.
         let deadline = ContinuousClock.now + .seconds(30)
@@ -129,7 +129,7 @@ import Testing
     }
 
     @Test(arguments: [Signal.interrupt, .terminate, .kill])
-    func `it prints one link, and leaves no process behind however it is stopped`(signal: Signal) async throws {
+    func `the demo prints one link, and leaves no process behind however it is stopped`(signal: Signal) async throws {
         let (lines, started, left) = try await Self.run(["--port", "18443"], ending: signal) { running in
             #expect(running.stage.hasPrefix("http://127.0.0.1:18"))
         }
@@ -141,7 +141,7 @@ import Testing
 
     @Test func `the stage and its three pages load, and only the stage may frame the pages`() async throws {
         _ = try await Self.run(["--port", "18543"], ending: .interrupt) { running in
-            // No order has been placed, because nobody has looked at the stage yet.
+            // No order has been placed, because nobody has opened the stage yet.
             #expect(try await running.ask(.GET, "open/customer")["code"] as? Int == 200)
             for path in ["", "stage.js", "stage.css"] {
                 #expect(try await running.ask(.GET, path)["code"] as? Int == 200, "\(path)")
@@ -177,7 +177,7 @@ import Testing
             let desk = try await running.page("desk")
             let token = try await running.token(code: String(desk.location.split(separator: "#in.")[1]))
             var jobs: [[String: Any]] = []
-            // Two requests, of the 10 a second that a person may send.
+            // Two requests of the 10 per second that a person may send.
             try await becomes("120 orders, of 40 riders", within: .seconds(120), every: .milliseconds(500)) {
                 jobs = try await running.jobs(token)
                 return jobs.count == 120 && Set(jobs.compactMap { $0["rider"] as? String }).count == 40
@@ -192,7 +192,7 @@ import Testing
         }
     }
 
-    @Test func `a port in use makes it listen on the next ones, and print that`() async throws {
+    @Test func `if a port is in use, the demo uses the next ones, and prints that`() async throws {
         let taken = try PortInUse(from: 19443)
         let outcome = try await Self.run(["--no-tls", "--port", "\(taken.port)"], ending: .interrupt) { running in
             #expect(!running.stage.contains(":\(taken.port)/"))
@@ -201,11 +201,13 @@ import Testing
     }
 
     /// With TLS: a killed gateway closes connections without a TLS alert.
-    @Test func `its buttons kill servers, each reports what it measured, and locations arrive again`() async throws {
+    @Test func `the demo's buttons kill servers, each reports its measurement, and locations arrive again`()
+        async throws
+    {
         _ = try await Self.run(["--tls", "--port", "20443"], ending: .interrupt) { running in
             #expect(try await running.shows { $0["p95Ms"] is Double })
             #expect(try await running.ask(.POST, "set", #"{"speed":400}"#)["speed"] as? Double == 8)
-            // One at a time. Of several requests at once, at least one arrives while the first fault lasts.
+            // Only one fault at a time: of several simultaneous requests, at least one arrives while the first fault lasts.
             let codes = try await withThrowingTaskGroup(of: Int?.self) { group in
                 for _ in 0..<6 { group.addTask { try await running.ask(.POST, "faults/redis")["code"] as? Int } }
                 return try await group.reduce(into: Set()) { $0.insert($1) }
@@ -231,7 +233,7 @@ import Testing
         }
     }
 
-    /// Without a browser the demo itself is the rider's phone.
+    /// Without a browser, the demo itself acts as the rider's phone.
     @Test func `your order is delivered, and once more starts another one`() async throws {
         _ = try await Self.run(["--port", "20643", "--speed", "8"], ending: .interrupt) { running in
             #expect(try await running.shows { ($0["order"] as? [String: Any])?["isUnderway"] as? Bool == true })
@@ -245,7 +247,7 @@ import Testing
         }
     }
 
-    @Test func `your rider moves along streets, also after its page was closed on the way`() async throws {
+    @Test func `your rider moves along streets, even after its page was closed on the way`() async throws {
         _ = try await Self.run(["--port", "20743", "--speed", "2"], ending: .interrupt) { running in
             // The stage says that it has the rider's page, until the rider is on the way.
             var order: [String: Any] = [:]
@@ -267,7 +269,7 @@ import Testing
         }
     }
 
-    @Test func `pages of other sites cannot press its buttons, not even with DNS rebinding`() async throws {
+    @Test func `pages of other sites cannot press the demo's buttons, not even with DNS rebinding`() async throws {
         _ = try await Self.run(["--port", "21443"], ending: .interrupt) { running in
             for (name, value) in [("origin", "https://elsewhere.example"), ("host", "elsewhere.example")] {
                 let answer = try await running.ask(.POST, "faults/redis", header: (name, value))
@@ -279,7 +281,7 @@ import Testing
 }
 
 extension DemoTests.Running {
-    /// Where a page of the stage is, and its content security policy.
+    /// The URL of a page of the stage, and its content security policy.
     func page(_ name: String) async throws -> (location: String, policy: String) {
         let answer = try await self.client.execute(
             HTTPClientRequest(url: self.stage + "open/\(name)"), timeout: .seconds(30))
@@ -336,7 +338,7 @@ extension DemoTests.Running {
         return jobs
     }
 
-    /// Waits for what a button measures.
+    /// Waits for the measurement of a button.
     func result(of fault: String) async throws -> String {
         var result = ""
         _ = try await self.shows { state in

@@ -6,8 +6,8 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// A gateway at log level trace with two redis-servers configured as in deploy/redis, and one folder with everything they write:
-/// logs, AOF, RDB, core dumps.
+/// A gateway at log level trace with two redis-servers configured as in deploy/redis, and one folder with everything they
+/// write: logs, AOF, RDB, core dumps.
 struct DeployedSite: Sendable {
     /// A process and the file with its output.
     struct Running: Sendable {

@@ -26,7 +26,7 @@ import Testing
                 defer { group.cancelAll() }
                 try await riders.describe(DevGuide.rider)
                 group.addTask { try await riders.keepReachable(DevGuide.rider) }
-                // Declared later, so when it is unreachable, the other one would be too.
+                // This heartbeat was sent later. So when its rider is unreachable, the other one would be too.
                 try await riders.describe(silent)
                 try await becomes("only the rider without heartbeats is unreachable", every: .milliseconds(250)) {
                     let other = try await orders.send(.GET, "riders/\(silent.person)", by: DevGuide.operations)

@@ -17,7 +17,7 @@ import Testing
         let ended = try await DevSession.run { dev in
             #expect(dev.lines.allSatisfy { $0.count <= DevGuide.width }, "\(dev.lines)")
             #expect(Set(["CUSTOMER", "RIDER", "SERVICE", "OPERATIONS"].map(dev.value)).count == 4)
-            // Each comment and the command after it. What comes before the first command sets variables.
+            // Each comment and the command after it. The lines before the first command set variables.
             let parts = dev.lines.joined(separator: "\n").split(separator: "\n\n").map(String.init)
             let commands = parts.filter { $0.contains("\ncurl ") || $0.contains("\nnode ") }
             #expect(commands.count == 7 && commands.filter { $0.contains("\ncurl ") }.count == 6, "\(parts)")
@@ -124,7 +124,7 @@ import Testing
                 (dev.url, "101"), ("https://evil.example", "403"), ("http://localhost.evil.example", "403"),
                 ("null", "403"),
             ]
-            // At the same time: curl waits for the end of each connection.
+            // Run concurrently, because curl waits for the end of each connection.
             let requests = origins.map { origin, _ in
                 """
                 curl -sS -m 20 -o /dev/null -w '\(origin) is %{http_code}\\n' --http1.1 -H 'Origin: \(origin)' \
@@ -160,7 +160,7 @@ import Testing
         defer { try? files.removeItem(atPath: folder) }
         let (app, empty) = ("\(folder)/app", "\(folder)/empty")
         for path in [app, empty] { try files.createDirectory(atPath: path, withIntermediateDirectories: true) }
-        // The names of files that enroute dev writes, too.
+        // The names include those of files that enroute dev writes.
         let own = ["client.json": #"{"id":"app"}"#, "package.json": #"{"name":"app"}"#, "main.mjs": ""]
         for (name, text) in own { try Data(text.utf8).write(to: URL(filePath: "\(app)/\(name)")) }
         _ = try await DevSession.run(["--folder", empty]) { dev in

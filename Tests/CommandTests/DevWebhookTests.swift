@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `several endpoints share a given secret, and --json has all of it`() async throws {
+    @Test func `several endpoints share a given secret, and --json contains all of this`() async throws {
         let urls = ["http://127.0.0.1:1/a", "https://127.0.0.1:1/b"]
         let words = urls.flatMap { ["--webhook", $0] } + ["--webhook-secret", Self.secret, "--json"]
         _ = try await DevSession.run(words) { dev in
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `the receiver of the guide verifies events, also those from before it was started`() async throws {
+    @Test func `the receiver of the guide verifies events, even those from before it was started`() async throws {
         let guide = try String(contentsOf: Checkout.root.appending(path: "deploy/webhooks.md"), encoding: .utf8)
         let program = try #require(guide.firstMatch(of: /```python\n((?s:.+?))```/)?.1)
         let port = try await freePort()

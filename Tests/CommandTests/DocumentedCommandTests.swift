@@ -149,7 +149,7 @@ import Testing
     @Test func `every setting that a document names exists`() throws {
         let reference = try String(
             contentsOf: Checkout.root.appending(path: "deploy/configuration.md"), encoding: .utf8)
-        // A shell variable, a variable that Kubernetes sets, and one of the build.
+        // A shell variable, a variable that Kubernetes sets, and one for building.
         let others: Set = ["ENROUTE_USER", "ENROUTE_SERVICE_HOST", "ENROUTE_BUILD_REVISION"]
         var named: Set<String> = []
         for document in Self.documents {

@@ -52,7 +52,7 @@ import Testing
             Int($0)
         }
         #expect(counts.count == 12 && counts[0] == 2 * counts[3] && counts[2] == 2 * counts[5])
-        // The second table counts by what was predicted, which depends on the vehicle; the two rides are the same.
+        // The second table is grouped by the predicted time, which depends on the vehicle; the two rides are the same.
         #expect(counts[6...].allSatisfy { $0 > 0 } && counts[6..<9].allSatisfy { $0.isMultiple(of: 2) })
         let chosen = try await CommandTests.run(["score", "--vehicle", "van", rides.path, other.path])
         #expect(chosen.output.contains("\n| van | 5 ") && !chosen.output.contains("| bicycle"))

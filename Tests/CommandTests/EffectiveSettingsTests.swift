@@ -15,7 +15,7 @@ import Testing
         "ENROUTE_TOKEN_SECRET": "a secret of at least thirty-two bytes",
     ]
 
-    /// What `enroute serve --config` makes of these lines.
+    /// The settings that `enroute serve --config` reads from these lines.
     private static func settings(
         _ lines: [String: String]
     ) async throws -> (settings: GatewaySettings, configuration: ProcessConfiguration) {
@@ -203,7 +203,7 @@ import Testing
         }
     }
 
-    @Test func `customers act on their page as the settings say`() async throws {
+    @Test func `the settings determine what customers can do on their page`() async throws {
         let usual = try await Self.settings([:]).0
         #expect(usual.customerNotes == .signedIn && usual.customerCancelling == .signedIn)
         let (settings, _) = try await Self.settings(["ENROUTE_PAGES_NOTES": "links", "ENROUTE_PAGES_CANCEL": "off"])

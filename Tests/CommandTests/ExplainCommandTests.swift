@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `a rider with a task is told apart from a job, with the reason why it cannot go offline`() async throws {
+    @Test func `the explanation of a rider with a task says why it cannot go offline`() async throws {
         try await withRedis { client, server in
             try await Self.fill(client)
             let outcome = try await Self.explain(server.url, "rider", "rider-1")
@@ -158,7 +158,7 @@ import Testing
         #expect(outcome.error.contains(reason), "\(outcome.error)")
     }
 
-    /// The words before the colons and verdict marks: what the reader of the document looks for.
+    /// The words before colons and verdict marks: those that a reader of the document searches for.
     private static func shape(_ text: some StringProtocol) -> [String] {
         text.split(separator: "\n").compactMap { line in
             if line.hasPrefix("  => ") || line.hasPrefix("  !! ") || line.hasPrefix("  ?? ") { return "verdict" }

@@ -4,8 +4,8 @@ import Subprocess
 import TestSupport
 import Testing
 
-/// The settings of deploy/identity-providers.md with tokens as these services issue them: `enroute token inspect` fetches the keys
-/// from an HTTPS server and verifies with the gateway's own verifier.
+/// The settings of deploy/identity-providers.md with tokens as these services issue them: `enroute token inspect` fetches the
+/// keys from an HTTPS server and verifies with the gateway's own verifier.
 @Suite(.needsMachine(for: .faults)) struct IdentityProviderTests {
     private static let guide = try! String(
         contentsOf: Checkout.root.appending(path: "deploy/identity-providers.md"), encoding: .utf8)
@@ -57,7 +57,7 @@ import Testing
                     #expect(outcome.code == 0, "\(shape.name): \(outcome)")
                     #expect(members["person"] as? String == shape.person, "\(shape.name)")
                     #expect(members["role"] as? String == shape.role, "\(shape.name)")
-                    // And by nobody else's settings.
+                    // And by the settings of no other provider.
                     for other in ["Auth0", "Firebase"] where other != shape.heading {
                         let refused = try await Self.inspect(
                             shape.token(), try Self.settings(other, issuer, in: folder))
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `several providers are told apart by their issuer, each with its own roles`() async throws {
+    @Test func `several providers are distinguished by their issuer, each with its own roles`() async throws {
         try await TemporaryFolder.holding("enroute-providers") { folder in
             try await KeyIssuer.running(ProviderTokens.keySet) { issuer in
                 let settings = try Self.settings("Several providers", issuer, in: folder)
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `the eight lines of a backend sign a token that is accepted`() async throws {
+    @Test func `the eight lines of code for a backend sign a token that is accepted`() async throws {
         try await TemporaryFolder.holding("enroute-providers") { folder in
             let script = try Self.block("js", below: "A backend of your own")
             #expect(script.split(separator: "\n").count == 8)
@@ -180,7 +180,7 @@ import Testing
         }
     }
 
-    @Test func `inspect ends with a code for each outcome, and names the setting to compare`() async throws {
+    @Test func `inspect has an exit code for each outcome, and names the setting to compare`() async throws {
         let token = ProviderTokens.sign(#"{"iss":"enroute","aud":"enroute"}"#, by: .es)
         let refused = try await CommandTests.run(["token", "inspect", token], environment: Self.secret)
         #expect(refused.code == 65 && refused.output.contains("kid does not match"), "\(refused)")

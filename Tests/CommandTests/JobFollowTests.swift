@@ -59,7 +59,7 @@ import Testing
                         // The request, and the socket.
                         try await becomes("it follows") { try await proxy.connectionCount == 2 }
                     }
-                    // Nothing listens here now. Then a balancer answers that it has no gateway.
+                    // Nothing listens here now. Then a load balancer answers that it has no gateway.
                     try await becomes("it has tried again") { try await proxy.connectionCount >= 4 }
                     try await ProviderServer.running(port: port, { _ in .json("no gateway", status: 503) }) {
                         balancer in
@@ -85,13 +85,13 @@ import Testing
         }
     }
 
-    /// Whether the machine has the address ::1. GatewayAddressTests check what is made of an IPv6 address.
+    /// Whether the machine has the address ::1. GatewayAddressTests check how an IPv6 address is parsed.
     private static let hasIPv6 =
         (try? String(contentsOfFile: "/proc/net/if_inet6", encoding: .utf8))?
         .contains("00000000000000000000000000000001") == true
 
     @Test(.enabled(if: Self.hasIPv6, "the machine has no IPv6"))
-    func `a job is followed at an IPv6 address`() async throws {
+    func `a job can be followed at an IPv6 address`() async throws {
         try await withServer { redis in
             let port = try await freePort()
             let token = try await CommandTests.run(
@@ -117,11 +117,11 @@ import Testing
         (429, "The gateway accepts no more connections from here at the moment (HTTP 429)."),
         (401, "The gateway refused the connection with HTTP status 401. Check the token and the URL."),
     ])
-    func `a refused upgrade says what to do`(status: UInt, text: String) {
+    func `the error of a refused upgrade says what to do`(status: UInt, text: String) {
         #expect(ClientError.upgradeRefused(status: status).description == text)
     }
 
-    @Test func `an answer without a problem document may be that of another server`() async throws {
+    @Test func `an answer without a problem document is reported as possibly that of another server`() async throws {
         try await ProviderServer.running({ _ in .json("<html>", status: 502) }) { server in
             let outcome = try await CommandTests.run(
                 ["job", "show", "visit-1"],

@@ -21,7 +21,7 @@ import Testing
                 line.contains("`\(name)`") || isBurst && line.contains("`\(base)`") && line.contains("_BURST`")
             }
             #expect(row != nil, "\(name) has no row")
-            // For these, 0 means none at all.
+            // For these limits, 0 permits nothing.
             let isCount = ["MALFORMED_MESSAGES", "MESSAGES_BEFORE_SIGN_IN"].contains(name)
             guard !isBurst, range.contains(0), !isCount else { continue }
             #expect(row?.contains("`\(name)` (0)") == true, "\(name): 0 is allowed, but the table does not say so")

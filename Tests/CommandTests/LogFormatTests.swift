@@ -84,7 +84,7 @@ import Testing
             }
             _ = try await site.rest("GET", "/api/v1/jobs/%22%0A%FF", as: anna)
             _ = try await site.rest("POST", "/api/v1/jobs/\"/status", as: anna, "\u{0}\n\"")
-            // The redis-server is gone, which the log reports in the gateway's own words and those of the system.
+            // The redis-server has exited. The log reports that in the gateway's own texts and in those of the system.
             site.ledger.send(SIGKILL)
             let log = site.gateway.log
             try await becomes("the outage is logged") {

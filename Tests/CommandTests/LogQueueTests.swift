@@ -49,7 +49,9 @@ import Testing
     }
 
     @Test(arguments: LogFormat.allCases)
-    func `a reader that stalls costs lines, which one line counts in their place`(format: LogFormat) async throws {
+    func `if a reader stalls, lines are lost, and one line reports their number in their place`(format: LogFormat)
+        async throws
+    {
         let pipe = try SmallPipe()
         let queue = LogQueue(descriptor: pipe.writer, maxBytes: 20_000)
         let appended = 10_000
@@ -57,7 +59,7 @@ import Testing
         let lines = try await pipe.lines(until: "log lines lost")
         let kept = lines.dropLast()
         #expect(kept.map { $0.split(separator: " ")[1] } == kept.indices.map { "\($0)" })
-        // The bound, and what the pipe holds.
+        // The bound of the queue, and the capacity of the pipe.
         #expect(kept.count > 100 && kept.count < 300, "\(kept.count)")
         let report = try #require(lines.last)
         let count = format == .json ? "\"count\":\"\(appended - kept.count)\"" : "count=\(appended - kept.count) "
@@ -66,7 +68,7 @@ import Testing
         #expect(try await pipe.lines(until: "later") == ["later"])
     }
 
-    @Test func `a reader that stalls delays the end of the process for a second only`() async throws {
+    @Test func `a reader that stalls delays the exit of the process by only one second`() async throws {
         let pipe = try SmallPipe()
         let queue = LogQueue(descriptor: pipe.writer)
         for number in 0..<1000 { queue.append(Self.line(number)) }

@@ -38,7 +38,7 @@ final class NotificationReceiver: @unchecked Sendable {
         return count < 0 ? nil : String(decoding: bytes.prefix(count), as: UTF8.self)
     }
 
-    /// Waits for a datagram that is not only a keep-alive ping of the watchdog.
+    /// Waits for a datagram that is more than a keep-alive ping of the watchdog.
     func nextChange() throws -> String {
         while let text = self.next() {
             if text != "WATCHDOG=1" { return text }

@@ -62,7 +62,7 @@ enum ProviderTokens {
         data.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
     }
 
-    /// The id of a person that Enroute cannot use as it is.
+    /// An id of a person that Enroute cannot use unchanged.
     static func hashed(_ id: String) -> String { "s_" + self.base64URL(Data(SHA256.hash(data: Data(id.utf8)))) }
 
     /// The nine shapes of the design, and a second role of the same provider where it matters.

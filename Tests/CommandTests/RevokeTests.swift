@@ -73,7 +73,7 @@ import Testing
         "https://shop.example/track/job-1#0123",
         String(repeating: "A", count: 32), String(repeating: "0", count: 33),
     ])
-    func `text that names no link is a wrong argument`(text: String) async throws {
+    func `text that does not identify a link is a wrong argument`(text: String) async throws {
         let outcome = try await CommandTests.run(["revoke", "link", text])
         #expect(outcome.code == 64 && outcome.error.contains("the URL of its page"), "\(outcome)")
     }
@@ -86,7 +86,7 @@ import Testing
         ).get().value
     }
 
-    @Test func `an unavailable Redis and one that refuses have exit codes of their own`() async throws {
+    @Test func `an unavailable Redis and one that refuses have different exit codes`() async throws {
         let absent = try await CommandTests.run(
             ["revoke", "user", "anna"], environment: ["ENROUTE_REDIS_LIVE_URL": "unix:/nowhere.sock"])
         #expect(absent.code == 69, "\(absent)")

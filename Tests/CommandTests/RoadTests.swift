@@ -90,7 +90,8 @@ import Testing
                             "wss://localhost:\(port)", "--authorities", certificate,
                         ], environment: ["ENROUTE_TOKEN_SECRET": Self.secret])
                     #expect(outcome.code == 0, "\(outcome)")
-                    // B19: 40 fixes in 2 s are more than a gateway publishes, so only the newest were sent, at its pace.
+                    // B19: 40 fixes in 2 s are more than a gateway publishes, so only the newest were sent, at the gateway's
+                    // pace.
                     let counts = outcome.output.matches(of: /sent (\d+), skipped (\d+), accepted (\d+)/).first
                     let (sent, skipped) = (Int(counts?.1 ?? "") ?? 0, Int(counts?.2 ?? "") ?? 0)
                     #expect(sent + skipped == 40 && (2...10).contains(sent), "\(outcome.output)")
@@ -157,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func `a replay with a malformed URL or unusable authorities ends with what to do`() async throws {
+    @Test func `a replay with a malformed URL or unusable authorities fails with a remedy`() async throws {
         try await Self.withFolder { folder in
             let trip = try Self.writeTrip(to: folder)
             for (options, code, message) in [

@@ -40,7 +40,7 @@ import Testing
                 for text in [effective.text, effective.environmentFile, try effective.json(problems: [])] {
                     #expect(!text.contains("hunter2") && text.contains(file))
                 }
-                // The env format can be read again: it sets the name of the file, and the value only in a comment.
+                // The env format can be read again: it sets the path of the file, and contains the value only in a comment.
                 let values = try SettingsFile(effective.environmentFile).values
                 #expect(values == [name + "_FILE": file])
             }
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `a command does not read files that it has no use for`() async throws {
+    @Test func `a command does not read files that it does not need`() async throws {
         let settings = [
             "ENROUTE_TOKEN_SECRET": "a secret of at least thirty-two bytes", "ENROUTE_ETA_AZURE_KEY_FILE": "/no.txt",
         ]

@@ -94,7 +94,7 @@ import Testing
                 try stranger.send(RawSocket.frame(0x81, place))
                 _ = try? stranger.read()
             }
-            // Coordinates where none belong.
+            // Coordinates in places where none belong.
             for path in ["/api/v1/jobs/51.987654", "/track/51.987654,4.123987", "/api/v1/jobs/visit-1?lat=51.987654"] {
                 _ = try await site.rest("GET", path, as: anna)
             }

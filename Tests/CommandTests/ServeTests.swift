@@ -74,7 +74,7 @@ import Testing
         async throws
     {
         let status = try await Self.serve(["ENROUTE_LIMIT_CONNECTIONS_PER_ADDRESS": "0"], descriptors: 200) { served in
-            // 200 descriptors, 64 of them reserved: 136 are left, of which the process itself needs a few.
+            // 200 descriptors, 64 of them reserved: 136 are left, and the process itself needs a few of them.
             let crowd = try await blocking { Handed(try (0..<150).map { _ in try RawSocket(port: served.port) }) }
             #expect(try await served.eventually("/readyz", "overloaded"))
             // Paused once for descriptors, and perhaps again because the machine is busy.
@@ -113,7 +113,7 @@ import Testing
             // All have been closed because of the write stall.
             #expect(try await served.eventually("/metrics", #"enroute_timeouts_total{phase="write"} 20"#))
             let grown = try Self.maxMemoryKilobytes(served.process) - before
-            // It was 1,123 MB when pipelined requests were answered at the same time.
+            // It was 1,123 MB when pipelined requests were answered concurrently.
             #expect(grown < 40_000, "\(grown) KB")
             withExtendedLifetime(crowd) {}
             try served.send(.kill)
@@ -152,7 +152,7 @@ import Testing
     }
 
     @Test func `a second signal stops a draining gateway immediately`() async throws {
-        // Stays open: draining ends when the last session closes.
+        // This session stays open: draining ends when the last session closes.
         let session = Handed<RawSocket>()
         let status = try await Self.serve { served in
             let token = try await CommandTests.run(

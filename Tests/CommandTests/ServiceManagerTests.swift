@@ -57,14 +57,14 @@ import Testing
                     try FileManager.default.createSymbolicLink(
                         atPath: redis, withDestinationPath: server.socketPath)
                     var ready = try await next()
-                    // The wait may have asked for more time before, and Redis is reached before the gateway listens.
+                    // The wait may have extended the timeout before, and Redis is reached before the gateway listens.
                     while !ready.hasPrefix("READY=1") {
                         #expect(ready.wholeMatch(of: /(EXTEND_TIMEOUT_USEC=30000000\n?)?(STATUS=starting)?/) != nil)
                         ready = try await next()
                     }
                     #expect(ready.contains(/^READY=1\nSTATUS=ready: listening on port \d+$/), "\(ready)")
 
-                    // The watchdog is fed again and again.
+                    // The watchdog is fed repeatedly.
                     for _ in 0..<3 { #expect(try await blocking { receiver.next() } == "WATCHDOG=1") }
 
                     kill(process, SIGHUP)
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func `a blocked event loop ends the feeding of the watchdog until it answers again`() async throws {
+    @Test func `while an event loop is blocked, the watchdog is not fed`() async throws {
         try await TemporaryFolder.holding("enroute-notify") { folder in
             try await RedisServer.running { redis in
                 let receiver = try NotificationReceiver(folder: folder, isAbstract: true)
@@ -135,7 +135,7 @@ import Testing
                 let loop = try #require(Array(group.makeIterator()).last)
                 loop.execute { blocked.wait() }
                 #expect(try await next() == "STATUS=not ready: an event loop is blocked")
-                // Five feeds would have been due.
+                // Five feeds would have been due by now.
                 #expect(try await blocking { receiver.next(within: 1_000) } == nil)
 
                 blocked.signal()

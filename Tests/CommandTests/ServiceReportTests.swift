@@ -32,7 +32,7 @@ import Testing
         #expect(long.utf8.count == "STATUS=".utf8.count + ServiceMessage.maxStatusBytes)
     }
 
-    @Test func `a start that waits for Redis asks for more time every five seconds, for as long as its loops answer`() {
+    @Test func `a start that waits for Redis extends its timeout every five seconds while its loops answer`() {
         var report = ServiceReport(watchdog: nil)
         let more = ServiceMessage.extendTimeout(microseconds: 30_000_000)
         #expect(report.tick(Self.starting, now: Self.second) == [more, .status(Self.starting.readiness)])
@@ -41,7 +41,7 @@ import Testing
         #expect(report.tick(Self.stuck, now: 20 * Self.second) == [.status(Self.stuck.readiness)])
     }
 
-    @Test func `the watchdog is fed at half of its time, from the start on, and not while an event loop is blocked`() {
+    @Test func `the watchdog is fed twice per time limit from the start, but not while an event loop is blocked`() {
         var report = Self.serving(watchdog: 20 * Self.second)
         #expect(report.tickInterval == Self.second)
         #expect(report.tick(Self.ready, now: 10 * Self.second).isEmpty)
@@ -75,7 +75,7 @@ import Testing
         #expect(report.reloaded(Self.ready).isEmpty && report.reloading(now: 8 * Self.second).isEmpty)
     }
 
-    @Test func `a stop is reported once, with the time that it may take`() {
+    @Test func `a stop is reported once, with its time limit`() {
         var report = Self.serving(watchdog: Self.second)
         let messages = report.stopping(limit: 20 * Self.second)
         #expect(messages.contains(.stopping) && messages.contains(.extendTimeout(microseconds: 20_000_000)))
@@ -95,7 +95,9 @@ import Testing
             (["NOTIFY_SOCKET": "", "WATCHDOG_USEC": "20000000"], nil, nil), (["WATCHDOG_USEC": "20000000"], nil, nil),
             ([:], nil, nil),
         ] as [([String: String], String?, UInt64?)])
-    func `the watchdog counts if it is for this process`(variables: [String: String], socket: String?, limit: UInt64?) {
+    func `the watchdog is used only if it is for this process`(
+        variables: [String: String], socket: String?, limit: UInt64?
+    ) {
         let environment = ServiceManagerEnvironment(variables, process: 42)
         #expect(environment.socket == socket && environment.watchdog == limit)
     }

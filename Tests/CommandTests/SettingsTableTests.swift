@@ -68,7 +68,7 @@ import Testing
 
     @Test func `only the process names environment variables in its errors`() throws {
         let sources = try Self.files(in: "Sources", [".swift"])
-        // The client's tests start a gateway.
+        // The client's tests start a gateway, so they name variables too.
         for path in sources where !path.hasPrefix("Sources/enroute/") && !path.hasPrefix("Sources/Client/Tests/") {
             let text = try Self.text(path)
             // Most files name none, and regular expressions are slow.

@@ -1,7 +1,7 @@
 import Testing
 
-/// Settings of external sources: topics and queues of events, and issuers of keys. `serve` and `check` report mistakes before they
-/// connect to anything.
+/// Settings of external sources: topics and queues of events, and issuers of keys. `serve` and `check` report mistakes before
+/// they connect to anything.
 @Suite struct SourceSettingsTests {
     private static let good = [
         "ENROUTE_REDIS_LIVE_URL": "unix:/nowhere.sock", "ENROUTE_TLS": "off", "ENROUTE_LISTEN_PORT": "0",

@@ -58,7 +58,7 @@ import Testing
         #expect(try await served.get("/api/v1/jobs/j", isPublic: true).hasPrefix("HTTP/1.1 401 "))
     }
 
-    @Test func `a gateway whose log nobody reads starts, serves, and stops on SIGTERM`() async throws {
+    @Test func `a gateway starts, serves, and stops on SIGTERM even if nobody reads its log`() async throws {
         try await TemporaryFolder.holding("enroute-stalled") { folder in
             let pipe = try NamedPipe(in: folder)
             pipe.fill()
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `when the log is read again, it continues, and its last lines are not lost`() async throws {
+    @Test func `when the log is read again, logging continues, and the last lines are not lost`() async throws {
         try await TemporaryFolder.holding("enroute-stalled") { folder in
             let pipe = try NamedPipe(in: folder)
             pipe.fill()
@@ -101,7 +101,7 @@ import Testing
             ["ENROUTE_LOG_LEVEL": "trace", "ENROUTE_DRAIN_SECONDS": "1"], arguments: redirection
         ) { served in
             let descriptor = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(served.process)/fd/2")
-            // Not a socket that was opened later: log lines would be sent to its peer.
+            // Not a socket that was opened later: otherwise log lines would be sent to its peer.
             #expect(["/dev/null", "/dev/full"].contains(descriptor), "\(descriptor)")
             try await Self.invalidConnections(10, to: served.port)
             try await Self.works(served)

@@ -1,7 +1,8 @@
 import TestSupport
 import Testing
 
-/// Faults of Redis that pass by themselves: `enroute serve` waits, because systemd does not restart a gateway that ended with 78.
+/// Faults of Redis that pass on their own: `enroute serve` waits, because systemd does not restart a gateway that exited with
+/// 78.
 @Suite(.needsMachine(for: .faults)) struct StartOutageTests {
     private static func serve(_ url: String) async throws -> String {
         try await CommandTests.serve(

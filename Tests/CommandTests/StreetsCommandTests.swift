@@ -36,7 +36,7 @@ import Testing
             let ends = ["--from", "48.0,16.0", "--to", "48.009,16.01"]
             let walk = try await CommandTests.run(["streets", "route", file, "--vehicle", "foot"] + ends)
             #expect(walk.code == 0 && walk.output.contains("seconds: ") && walk.output.contains("meters: 17"))
-            // The footway is 1 km long, so a car is too far from its end.
+            // The footway is 1 km long, so its end is too far away for a car.
             let drive = try await CommandTests.run(["streets", "route", file] + ends)
             #expect(drive.code == 1 && drive.error.contains("no route: a place is more than 300 m from a street"))
             let measured = try await CommandTests.run(["streets", "measure", file, "--queries", "20"])
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `a mistake is reported with what to do`() async throws {
+    @Test func `a mistake is reported with a remedy`() async throws {
         try await self.inFolder { folder in
             let input = folder.appending(path: "town.geojson").path
             let broken = folder.appending(path: "broken.geojson").path
@@ -62,7 +62,7 @@ import Testing
                     ["streets", "route", input, "--from", "48,16", "--to", "48,16.01", "--vehicle", "ship"], 64,
                     "--vehicle must be one of foot"
                 ),
-                // South of the equator, a value begins with a dash.
+                // South of the equator, a value starts with a minus sign.
                 (["streets", "route", input, "--from", "-33.9,18.4", "--to", "-33.91,18.4"], 65, "is not a compiled"),
                 (["streets", "measure", input, "--queries", "0"], 64, "--queries must be from 1"),
                 (["streets", "build", input, "--output", "."], 65, "is a folder"),

@@ -41,7 +41,7 @@ import Testing
         ("nbf", "1e9", "issue nbf as a number of seconds since 1970: not as text, and without an exponent"),
         ("jti", "7", "issue jti as text"), ("authorization", "7", "an object that contains jobid"),
     ])
-    func `a time or an id of the wrong type is the provider's to correct, by no setting`(
+    func `a time or an id of the wrong type must be corrected by the provider, not by a setting`(
         claim: String, value: String, advice: String
     ) async throws {
         let outcome = try await Self.inspect([claim: value])
@@ -50,7 +50,7 @@ import Testing
         #expect(!outcome.output.contains("ENROUTE_TOKEN"), "\(outcome)")
     }
 
-    @Test func `a missing exp is the provider's to correct too`() async throws {
+    @Test func `a missing exp must be corrected by the provider, too`() async throws {
         let outcome = try await Self.inspect(["exp": nil])
         #expect(outcome.code == 65 && outcome.output.contains("issue tokens with iat and exp"), "\(outcome)")
         #expect(!outcome.output.contains("ENROUTE_TOKEN"), "\(outcome)")
@@ -64,7 +64,7 @@ import Testing
             ("sub", nil, "set ENROUTE_TOKEN_PERSON_CLAIM.", "ENROUTE_TOKEN_ROLE"),
             ("sub", #""a|b""#, "With ENROUTE_TOKEN_PERSON_FORM=hashed, any id that is not empty", "is empty"),
         ] as [(String, String?, String, String)])
-    func `the advice on the role and on the person names the settings of that claim`(
+    func `the advice about the role and the person names the settings of that claim`(
         claim: String, value: String?, advice: String, other: String
     ) async throws {
         let outcome = try await Self.inspect([claim: value])
@@ -76,5 +76,26 @@ import Testing
         let outcome = try await Self.inspect(["sub": #""""#], ["ENROUTE_TOKEN_PERSON_FORM": "hashed"])
         #expect(outcome.code == 65 && outcome.output.contains("sub is empty."), "\(outcome)")
         #expect(try await Self.inspect(["sub": #""a|b""#], ["ENROUTE_TOKEN_PERSON_FORM": "hashed"]).code == 0)
+    }
+
+    @Test(arguments: [
+        (["--job", "visit-1"], "limited:  to the job visit-1"),
+        (["--jobs-of", "rider-7"], "limited:  to the jobs of the rider rider-7"),
+        (
+            ["--job", "visit-1", "--jobs-of", "rider-7"],
+            "limited:  to the job visit-1 and to the jobs of the rider rider-7"
+        ),
+        ([], "limited:  no"),
+    ])
+    func `enroute token makes tokens with the limits that inspect reports`(
+        options: [String], limits: String
+    ) async throws {
+        let environment = ["ENROUTE_TOKEN_SECRET": Self.secret]
+        let made = try await CommandTests.run(
+            ["token", "ops-1", "--role", "ops"] + options, environment: environment)
+        #expect(made.code == 0, "\(made)")
+        let token = made.output.trimmingCharacters(in: .whitespacesAndNewlines)
+        let outcome = try await CommandTests.run(["token", "inspect", token], environment: environment)
+        #expect(outcome.code == 0 && outcome.output.contains(limits + "\n"), "\(outcome)")
     }
 }

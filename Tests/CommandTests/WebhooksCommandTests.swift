@@ -38,12 +38,48 @@ import Testing
         }
     }
 
+    @Test func `undelivered and replay say how many events remain, and how to get them`() async throws {
+        try await withRedis { client, server in
+            let added = try await Self.run(
+                ["add", "https://192.0.2.7/hooks"], server.url, ["ENROUTE_WEBHOOK_ALLOWED_NETWORKS": "192.0.2.0/24"])
+            let id = String(try #require(added.output.firstMatch(of: /added (\S+)/)?.1))
+            let none = try await Self.run(["replay", id], server.url)
+            #expect(none.output == "0 undelivered events were queued for delivery\n")
+            let fill = """
+                for i = 1, 1150 do
+                  redis.call('XADD', KEYS[1], i .. '-1', 'subject', 'job-' .. i, 'event', 'e.' .. i .. ' {}', 'reason',
+                    'status 500', 'attempts', '8')
+                end
+                """
+            try await client.run("EVAL", fill, "1", "staging:webhook:{\(id)}:dead")
+            let page = try await Self.run(["undelivered", id], server.url)
+            #expect(page.output.hasPrefix("1-1  e.1  job-1  8 attempts  status 500\n"))
+            #expect(
+                page.output.hasSuffix(
+                    """
+                    These are 100 of 1150 undelivered events. For the next ones, run:
+                    enroute webhooks undelivered \(id) --after 100-1
+
+                    """))
+            let next = try await Self.run(["undelivered", id, "--after", "1149-1"], server.url)
+            #expect(next.output == "1150-1  e.1150  job-1150  8 attempts  status 500\n")
+            let end = try await Self.run(["undelivered", id, "--after", "1150-1"], server.url)
+            #expect(end.output == "No undelivered event follows 1150-1.\n")
+            let first = try await Self.run(["replay", id], server.url)
+            #expect(
+                first.output
+                    == "1000 undelivered events were queued for delivery; 150 remain: repeat the command\n")
+            let second = try await Self.run(["replay", id, "--json"], server.url)
+            #expect(second.output.contains(#""replayed" : 150"#) && second.output.contains(#""undelivered" : 0"#))
+        }
+    }
+
     @Test(arguments: [
         (["add", "https://127.0.0.1/"], "not public"), (["add", "http://shop.example/"], "must start with https://"),
         (["add", "https://192.0.2.7/", "--type", "enroute.job.sold"], "There is no event type enroute.job.sold"),
         (["test", "none"], "There is no webhook none"), (["replay", "a b"], "There is no webhook a b"),
     ])
-    func `what cannot be done is explained`(words: [String], reason: String) async throws {
+    func `an impossible request is explained`(words: [String], reason: String) async throws {
         try await withRedis { _, server in
             let outcome = try await Self.run(words, server.url)
             #expect(outcome.code == 1 && outcome.error.contains(reason), "\(outcome)")

@@ -228,7 +228,7 @@ def test_events_that_are_given_up_can_be_listed_and_delivered_again(site_with_re
     listed = command(site, "undelivered", webhook["id"], "--json")
     assert len(json.loads(listed.stdout)["events"]) == 2, listed
     done = command(site, "replay", webhook["id"], "--json")
-    assert json.loads(done.stdout) == {"replayed": 2}, done
+    assert json.loads(done.stdout) == {"replayed": 2, "undelivered": 0}, done
     until(lambda: len(receiver.events("/failing")) == 2, "both events")
     assert [event.version for event in receiver.events("/failing")] == [2, 3]
     assert {event.subject for event in receiver.events("/failing")} == {visit.name}
@@ -237,7 +237,8 @@ def test_events_that_are_given_up_can_be_listed_and_delivered_again(site_with_re
 
 def test_an_endpoint_that_fails_too_long_is_switched_off_and_a_test_switches_it_on(site_with_receiver):
     site, orders, receiver = site_with_receiver(
-        gateways=1, WEBHOOK_OFF_AFTER_SECONDS=60, WEBHOOK_RETRY_SECONDS="1", LOG_LEVEL="notice")
+        # Two minutes without a request would end the disruption; restarting the gateway does not take that long.
+        gateways=1, WEBHOOK_OFF_AFTER_SECONDS=600, WEBHOOK_RETRY_SECONDS="1", LOG_LEVEL="notice")
     webhook = add(orders, receiver, "/failing")
     orders.visit("on_the_way")
     until(lambda: orders.ask("GET", f"webhooks/{webhook['id']}").get("failingSince"), "the first failure")
@@ -255,6 +256,20 @@ def test_an_endpoint_that_fails_too_long_is_switched_off_and_a_test_switches_it_
     assert command(site, "test", webhook["id"]).returncode == 0
     assert orders.ask("GET", f"webhooks/{webhook['id']}")["state"] == "on"
     until(lambda: receiver.events("/failing"), "the events")
+
+
+def test_after_a_repair_a_successful_test_delivers_what_waits_at_once(site_with_receiver):
+    site, orders, receiver = site_with_receiver(gateways=1, WEBHOOK_RETRY_SECONDS="1,86400")
+    webhook = add(orders, receiver, "/failing")
+    visit = orders.visit("on_the_way", "work_in_progress")
+    versions = versions_in_redis(site, [visit.name])
+    until(lambda: orders.ask("GET", f"webhooks/{webhook['id']}")["waiting"] == versions[visit.name], "the events")
+    due, later = f"webhook:{{{webhook['id']}}}:due", str(int(time.time() + 3600) * 1000)
+    until(lambda: site.redis_says("ZCOUNT", due, later, "+inf") == "1", "a second failure; the next attempt is far off")
+    receiver.behaviour["/failing"] = "good"
+    assert command(site, "test", webhook["id"]).returncode == 0
+    until(lambda: len(receiver.events("/failing")) == versions[visit.name], "the delivery of all of them")
+    check_complete(receiver.events("/failing"), versions)
 
 
 def test_both_secrets_sign_after_a_rotation(site_with_receiver):

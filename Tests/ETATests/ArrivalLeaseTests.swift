@@ -10,8 +10,8 @@ import Tracking
 @testable import ETA
 @testable import Routing
 
-/// The queries of three gateways to providers in an hour, with a simulated clock and real leases in Redis that three
-/// connections compete for. Redis' own clock does not advance in the meantime, so leases expire by the test's clock.
+/// The queries of three gateways to providers in an hour, with a simulated clock and real leases in Redis, for which three
+/// connections compete. The clock of Redis does not advance meanwhile, so leases expire by the test's clock.
 @Suite(.needsMachine(for: .faults)) struct ArrivalLeaseTests {
     private static let (gateways, jobs) = (3, 100)
     private static let epoch: Int64 = 1_795_000_000_000
@@ -28,7 +28,7 @@ import Tracking
 
     private static func job(_ number: Int) -> JobID { JobID("job-\(number)")! }
 
-    /// The position of a rider: 8 m closer every second. Every fifth rider turns round for a while every ten minutes.
+    /// The position of a rider: 8 m closer every second. Every fifth rider turns round for some time every ten minutes.
     private static func fix(_ number: Int, _ second: Int) -> Fix {
         let wayBack = number.isMultiple(of: 5) && second % 600 > 540 ? second % 600 - 540 : 0
         let meters = Double(40_000 - second * 8 + wayBack * 16)
@@ -52,7 +52,7 @@ import Tracking
         var claims = 0
         /// Calculations without a provider, because the rider turned round.
         var estimated = 0
-        /// The maximum time in seconds with the same result.
+        /// The longest time in seconds with the same result.
         var longestWait = 0
     }
 
@@ -126,7 +126,7 @@ import Tracking
             defer { for client in clients { client.stop() } }
             let hour = try await Self.hour(clients)
             #expect(hour.asked.allSatisfy { (58...60).contains($0) }, "\(hour)")
-            // Of all gateways that wanted to query, one did. Followers of riders who turned round still received more
+            // Of all gateways that wanted to query, one did. Followers of riders who turned round still received additional
             // estimates.
             #expect(hour.claims > 2 * hour.asked.reduce(0, +) && hour.estimated > 0, "\(hour)")
             #expect(hour.longestWait <= 60, "\(hour)")

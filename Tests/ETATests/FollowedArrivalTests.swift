@@ -60,7 +60,7 @@ import Tracking
             if case .sendEarly(let estimate) = Self.next(&arrival, seconds) { sent[seconds] = estimate.arrivesAt }
         }
         #expect(Set(sent.keys) == [700], "\(sent)")
-        // A position ends it.
+        // A position ends this estimate.
         arrival.observe(Self.fix(1, at: 1000), now: Self.ns(1000))
         let first = Self.calculate(&arrival, 1000)
         #expect(first?.state == .ok && first?.arrivesAt != sent[700])
@@ -186,7 +186,9 @@ import Tracking
     }
 
     @Test(arguments: [25, 50])
-    func `a phone whose clock was slow at first arrives when one with the right clock does`(correction: Int) throws {
+    func `a phone whose clock was slow at first has the same arrival as one with the right clock`(correction: Int)
+        throws
+    {
         var (right, slow) = (Self.arrival(), Self.arrival())
         for seconds in 0...90 {
             // 11 m/s. The gateway corrects the clock after 12 s.
@@ -200,7 +202,7 @@ import Tracking
         #expect(abs(found - expected) < 20, "\(found) instead of \(expected)")
     }
 
-    @Test func `positions that arrive late, or rarely, teach as much as others`() throws {
+    @Test func `the estimator learns as much from late or rare positions as from others`() throws {
         var (every, rarely) = (Self.arrival(), Self.arrival())
         for seconds in 0...300 {
             let fix = Self.fix(5 - Double(seconds) / 100, at: seconds)
@@ -228,5 +230,20 @@ import Tracking
         #expect(unknown.question == nil && Self.calculate(&unknown, 0) == nil)
         let told = Self.next(&unknown, 1)
         #expect(told == .send(ArrivalEstimate(state: .unavailable, at: Self.epoch + 1000, stopsBefore: 1)))
+    }
+
+    @Test func `an arrival time ends when a stop of unknown length comes first, and returns after that stop`() throws {
+        var arrival = Self.arrival()
+        arrival.observe(Self.fix(5, at: 0), now: Self.ns(0))
+        arrival.received(try #require(Self.calculate(&arrival, 0)), now: Self.ns(0))
+        arrival.before = [nil]
+        arrival.observe(Self.fix(5, at: 60), now: Self.ns(60))
+        #expect(Self.calculate(&arrival, 60) == nil)
+        let told = Self.next(&arrival, 61)
+        #expect(told == .send(ArrivalEstimate(state: .unavailable, at: Self.epoch + 61_000, stopsBefore: 1)))
+        arrival.before = []
+        arrival.observe(Self.fix(5, at: 80), now: Self.ns(80))
+        let again = Self.calculate(&arrival, 80)
+        #expect(again?.state == .ok && again?.stopsBefore == nil)
     }
 }

@@ -6,7 +6,7 @@ import Tracking
 @testable import ETA
 @testable import Routing
 
-/// The way ahead of one rider between two calculations.
+/// The route ahead of one rider between two calculations.
 @Suite struct HeldRouteTests {
     private static let way = ProviderFixtures.way.map { Coordinate(latitude: $0.0, longitude: $0.1)! }
     private static let door = way[4]
@@ -101,7 +101,7 @@ import Tracking
         #expect(again.stopsBefore == nil && again.route == nil)
     }
 
-    @Test func `the route is gone with the rider's positions and with another destination`() throws {
+    @Test func `the route is removed with the rider's positions and with another destination`() throws {
         for change in 0..<2 {
             var arrival = Self.arrival()
             arrival.observe(Self.fix(Self.way[0], at: 0), now: Self.ns(0))
@@ -113,7 +113,7 @@ import Tracking
         }
     }
 
-    @Test func `a line that leads to another place is no route of the job`() throws {
+    @Test func `a line that leads to another place is not a route of the job`() throws {
         let far = Coordinate(latitude: 48.3, longitude: 16.5)!
         let answer = try Self.route().answer
         #expect(HeldRoute(answer, from: Self.way[0], to: far, stopsBefore: nil) == nil)

@@ -6,21 +6,21 @@ import Tracking
 @testable import ETA
 @testable import Routing
 
-/// When a rider with a known route takes another one, what the next estimate is, and when a provider is queried again.
+/// When a rider with a known route deviates from it, the next estimate, and when a provider is queried again.
 @Suite struct RouteDeviationTests {
     private static let epoch: Int64 = 1_795_000_000_000
     private static let bounds = ArrivalSettings().bounds()
 
-    /// A place these metres north and east of the destination.
+    /// A place these meters north and east of the destination.
     private static func place(_ north: Double, _ east: Double = 0) -> Coordinate {
         Coordinate(latitude: 41.91 + north / 111_195.08, longitude: 12.5 + east / 82_751)!
     }
 
     private static let door = place(0)
-    /// From 1 km south of the destination over a bridge 4 km east of it: 9 km.
+    /// A line from 1 km south of the destination, over a bridge 4 km east of it: 9 km long.
     private static let bridge = [place(-1000), place(-1000, 4000), place(0, 4000), door]
 
-    /// The place on a line after some metres.
+    /// The place on a line after some meters.
     private static func along(_ line: [Coordinate], _ meters: Double) -> Coordinate {
         var rest = meters
         for (from, to) in zip(line, line.dropFirst()) {
@@ -43,7 +43,7 @@ import Tracking
         var second = 0
         /// The lease of Redis, in seconds.
         var leasedUntil = 0
-        /// What a provider answers; `nil` if it fails.
+        /// The answer of a provider; `nil` if it fails.
         var answer: (Coordinate) -> SourcedRoute? = { _ in nil }
         /// When a provider was queried, why calculations started, and what was published.
         var asked: [Int] = []
@@ -83,7 +83,7 @@ import Tracking
         }
     }
 
-    /// A provider that knows the way from any place of a line, at 10 m/s.
+    /// A provider that knows the route from any place of a line, at 10 m/s.
     private static func osrm(_ line: [Coordinate], from start: Coordinate) -> SourcedRoute? {
         guard let whole = RouteLine(line) else { return nil }
         let rest = whole.places(from: whole.nearest(to: start))
@@ -93,7 +93,7 @@ import Tracking
         return SourcedRoute(answer: answer, source: .osrm)
     }
 
-    @Test func `a rider on a route that first leads away from the destination takes no other route`() {
+    @Test func `a rider on a route that first leads away from the destination has not deviated`() {
         var trip = Trip()
         trip.answer = { Self.osrm(Self.bridge, from: $0) }
         trip.pass(400) { Self.along(Self.bridge, Double($0) * 10) }
@@ -101,7 +101,7 @@ import Tracking
         #expect(trip.published.values.allSatisfy { $0.source == "osrm" } && trip.published.count == 7)
     }
 
-    @Test func `a rider who turns round on the route takes another one, and so does one without a route`() {
+    @Test func `a rider who turns round has deviated, on a route or without one`() {
         var trip = Trip()
         trip.answer = { Self.osrm(Self.bridge, from: $0) }
         trip.pass(40) { Self.along(Self.bridge, 1000 + Double(min($0, 20) * 20 - max(0, $0 - 20) * 20)) }
@@ -111,14 +111,14 @@ import Tracking
         #expect(without.reasons.values.contains(.deviation), "\(without.reasons)")
     }
 
-    @Test func `a rider whose route passes a place twice is not at its other pass`() {
+    @Test func `a rider whose route passes a place twice is located on the right pass`() {
         // 300 m out and back on the same street, then 500 m on.
         let line = [Self.place(-500), Self.place(-500, 300), Self.place(-500), Self.door]
         var trip = Trip()
         trip.answer = { _ in Self.osrm(line, from: line[0]) }
         trip.pass(55) { Self.along(line, Double($0) * 10) }
         #expect(Set(trip.reasons.keys) == [0], "\(trip.reasons)")
-        // 540 m of 1,100 m are behind the rider, and so are they in what a new follower receives.
+        // 540 m of 1,100 m are behind the rider, also in the route that a new follower receives.
         let meters = trip.arrival.shown?.route?.meters ?? 0
         #expect(abs(meters - 560) < 3, "\(meters)")
     }
@@ -168,13 +168,13 @@ import Tracking
     }
 
     @Test(arguments: [0.0, 15])
-    func `a rider who waits at the door is about to arrive, once a minute`(meters: Double) {
+    func `a rider who waits at the door is reported as about to arrive once a minute`(meters: Double) {
         var trip = Trip()
         trip.pass(300) { Self.place(min(-meters, -400 + Double($0) * 10)) }
         let last = trip.published.keys.filter { $0 > 60 }.sorted()
         #expect(last == [120, 180, 240], "\(trip.published.keys.sorted())")
         #expect(last.allSatisfy { trip.published[$0]?.seconds == 0 })
-        // One that drives on has another time soon.
+        // A rider that drives on soon has another arrival time.
         trip.pass(30) { Self.place(-Double($0 - 300) * 10) }
         #expect(trip.published.contains { $0.key > 300 && $0.value.seconds ?? 0 > 30 })
     }
@@ -211,9 +211,9 @@ import Tracking
         #expect(trip.asked == [0, 60, 120])
     }
 
-    @Test func `a rider on the other bank is not close, and neither is one with a route past the destination`() {
+    @Test func `a rider on the other bank is not close, nor is one whose route leads past the destination`() {
         var bank = Trip()
-        // Another gateway's route, whose line was too long.
+        // Another gateway's estimate, whose line was too long to be published.
         bank.answer = { _ in
             (try? RouteAnswer(seconds: 900, meters: 9000, knowsTraffic: false)).map {
                 SourcedRoute(answer: $0, source: .osrm)

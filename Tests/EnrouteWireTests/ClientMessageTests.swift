@@ -131,7 +131,7 @@ import Testing
     }
 
     @Test(arguments: [(35, 36), (25, 64)])
-    func `as many jobs with since as documented fit in one subscribe`(jobs: Int, idLength: Int) throws {
+    func `one subscribe holds as many jobs with since as documented`(jobs: Int, idLength: Int) throws {
         // Gateways choose an epoch of 64 random bits, written with the digits and letters.
         let since = ResumePoint(
             epoch: String(UInt64.max, radix: 36), id: StatusID("1795248617611-99")!)

@@ -26,7 +26,7 @@ import Testing
         #expect(refusal { _ = try self.request(#"{"type":"ping","ref":\#(ref)}"#) } != nil)
     }
 
-    @Test func `a location report that waits keeps its ref`() throws {
+    @Test func `a location report that is queued keeps its ref`() throws {
         let json =
             #"{"ref":"r","type":"location","job":"job-7","seq":1,"fixes":[{"at":1795248617626,"lat":1,"lon":2}]}"#
         guard case .location(let report) = try self.request(json).message else {

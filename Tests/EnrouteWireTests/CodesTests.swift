@@ -10,7 +10,7 @@ import Testing
         #expect(!CloseCode.replaced.reconnects && CloseCode.connectionLimit.reconnects)
     }
 
-    @Test func `of the codes of RFC 6455, clients reconnect only after an internal error`() {
+    @Test func `among the codes of RFC 6455, clients reconnect only after an internal error`() {
         #expect(CloseCode.allCases.filter { $0.rawValue < 4000 && $0.reconnects } == [.internalError])
     }
 

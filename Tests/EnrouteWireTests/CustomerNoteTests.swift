@@ -10,7 +10,7 @@ import Testing
     @Test(arguments: [
         "", "  ", "\n", "a\tb", "a\u{0}", "a\u{202E}b", "a\u{2028}b", String(repeating: "é", count: 281),
     ])
-    func `other texts are no note`(text: String) {
+    func `other texts are not a note`(text: String) {
         #expect(CustomerNote(text) == nil)
     }
 

@@ -76,7 +76,7 @@ import Testing
         #expect(throws: BadMessage.self) { try self.double(text) }
     }
 
-    @Test func `D8: a number has at most 32 characters`() throws {
+    @Test func `D8: a number of more than 32 characters is refused`() throws {
         let longest = "0." + String(repeating: "3", count: 30)
         #expect(try self.double(longest) == Double(longest))
         #expect(throws: BadMessage("a number is longer than 32 characters")) { try self.double(longest + "3") }

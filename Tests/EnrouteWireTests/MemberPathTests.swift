@@ -13,7 +13,7 @@ import Testing
         (#"{"places":[{"lat":1},{"lat":"x"}]}"#, "places[1].lat"), (#"{"places":[7]}"#, "places[0]"),
         (#"{"names":{"7":"x"}}"#, "names.7"), (#"{"places":7}"#, "places"), ("7", ""),
     ])
-    func `elements are named by their index, and members by their name, also if it is a number`(
+    func `elements are named by their index, and members by their name, even if it is a number`(
         json: String, path: String
     ) {
         do {

@@ -27,7 +27,7 @@ import Testing
         #expect(location.receivedAt == 1_700_000_000_200)
     }
 
-    @Test func `a place that was moved to a street says so, and an invented one is never published as such`() throws {
+    @Test func `a place that was moved to a street is marked, and a mocked one is never published as mocked`() throws {
         var fix = Self.fix
         (fix.isSnapped, fix.isMocked) = (true, true)
         let bytes = self.published(fix: fix)

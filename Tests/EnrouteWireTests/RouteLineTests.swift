@@ -7,7 +7,7 @@ import Testing
 @Suite struct RouteLineTests {
     private static let rome = Coordinate(latitude: 41.9, longitude: 12.5)!
 
-    /// A place these metres north and east of Rome.
+    /// A place these meters north and east of Rome.
     private static func place(_ north: Double, _ east: Double = 0) -> Coordinate {
         Coordinate(latitude: 41.9 + north / 111_195.08, longitude: 12.5 + east / 82_764)!
     }
@@ -37,11 +37,11 @@ import Testing
     }
 
     @Test(arguments: ["_p~iF", "_p~iF~ps|U_", "~~~~~~~~~~~~~~", "é", "_p~iF ~ps|U", "??", "_gsia@???"])
-    func `malformed text is no line`(text: String) {
+    func `malformed text is not a line`(text: String) {
         #expect(EncodedPolyline.line(text, most: 100) == nil)
     }
 
-    @Test func `the nearest point has the metres from the start and beside the line`() throws {
+    @Test func `the nearest point has its distances from the start of the line and from the place`() throws {
         #expect(abs(Self.bend.meters - 300) < 1)
         let spot = Self.bend.nearest(to: Self.place(50, 12))
         #expect(abs(spot.along - 50) < 0.5 && abs(spot.away - 12) < 0.5)
@@ -65,7 +65,7 @@ import Testing
         #expect(ServerMessage.eta(job: JobID("j")!, eta).encoded.count < RelayedMessage.longest)
     }
 
-    @Test func `only what is ahead of the rider is left, and nothing for a rider who has left the line`() throws {
+    @Test func `only the part ahead of the rider remains, and nothing for a rider who has left the line`() throws {
         let route = try #require(RemainingRoute(Self.bend, seconds: 60))
         let rest = try #require(route.ahead(of: Self.place(150, 10)))
         #expect(rest.meters == 150 && rest.seconds == 30)
@@ -77,7 +77,7 @@ import Testing
     /// 500 m east, and back 12 m beside it.
     private static let thereAndBack = RouteLine([place(0), place(0, 500), place(12, 500), place(12)])!
 
-    @Test func `where a line leads there and back, the way before decides which pass counts`() {
+    @Test func `where a line leads there and back, the previous position decides which pass is chosen`() {
         // The receiver is off by 8 m, toward the other pass.
         #expect(abs(Self.thereAndBack.nearest(to: Self.place(8, 300), near: 250).along - 300) < 1)
         #expect(abs(Self.thereAndBack.nearest(to: Self.place(4, 300), near: 650).along - 712) < 1)
@@ -100,7 +100,9 @@ import Testing
         }
     }
 
-    @Test func `of a way there and back, a snapshot contains what is ahead at the speed of the estimate`() throws {
+    @Test func `on a line there and back, a snapshot contains the part that is ahead at the speed of the estimate`()
+        throws
+    {
         let route = try #require(RemainingRoute(Self.thereAndBack, seconds: 101))
         let eta = ArrivalEstimate(state: .ok, arrivesAt: 101_000, seconds: 101, at: 0, route: route)
         let out = try #require(eta.ahead(of: Self.place(8, 300), at: 30_000).route)
@@ -108,7 +110,7 @@ import Testing
         #expect(abs(out.meters - 712) < 2 && abs(back.meters - 300) < 2)
     }
 
-    @Test func `customers see no way to the stops before theirs`() {
+    @Test func `customers do not see the route to the stops before theirs`() {
         let route = RemainingRoute(Self.bend, seconds: 60)
         let direct = ArrivalEstimate(state: .ok, arrivesAt: 1, seconds: 1, at: 1, route: route)
         let later = ArrivalEstimate(state: .ok, arrivesAt: 1, seconds: 1, at: 1, stopsBefore: 1, route: route)

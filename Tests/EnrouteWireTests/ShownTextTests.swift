@@ -50,11 +50,11 @@ import Testing
         "tel:110;ext=a",
         "tel:110;isub=1", "sms:110", "tel:" + String(repeating: "1", count: 64),
     ])
-    func `what is not a plain telephone number cannot be a contact`(number: String) {
+    func `text that is not a plain telephone number cannot be a contact`(number: String) {
         #expect(Self.reason { $0.contact = number } != nil)
     }
 
-    @Test func `texts are bounded, visible and cannot turn the direction of the page`() {
+    @Test func `texts are bounded and visible, and cannot change the text direction of the page`() {
         #expect(Self.reason { $0.name = String(repeating: "\u{e9}", count: 100) } == nil)
         #expect(Self.reason { $0.name = "روزا" } == nil)
         for name in [
@@ -91,7 +91,7 @@ import Testing
         Array(text.utf8).withUnsafeBytes { parse($0) }
     }
 
-    @Test func `a card survives storing, and other texts are no card`() {
+    @Test func `a card survives storing, and other texts are not a card`() {
         let card = RiderCard(name: "Rosa \"R\" \\", vehicle: .cargoBike, plate: "AB 1", contact: "tel:+390612345,42")
         #expect(card.json.withUnsafeBytes { RiderCard(json: $0) } == card)
         for text in [

@@ -76,4 +76,24 @@ import Testing
     func `the available language that the reader prefers most is chosen`(header: String, language: String) {
         #expect(StatusLanguages().best(accepting: header).language == language)
     }
+
+    @Test(arguments: [
+        ("zh-Hant-TW", "zh-Hant"), ("zh-hant", "zh-Hant"), ("zh-Hant-x-own", "zh-Hant"), ("zh-Hans-CN", nil),
+        ("zh", nil),
+        ("de-AT", "de"), ("de-DE-u-co-phonebk", "de"), ("DE-", "de"), ("x-de", nil), ("", nil), ("-", nil),
+    ])
+    func `a tag finds the available language that shares the most subtags with it`(
+        tag: String, language: String?
+    ) throws {
+        let chinese = try StatusTexts(
+            json: Self.json { $0 = $0.replacing(#""language": "en""#, with: #""language": "zh-Hant""#) })
+        let languages = StatusLanguages(further: [chinese])
+        #expect(languages.lookup(tag)?.language == language)
+        #expect(languages.best(accepting: tag).language == language ?? "en")
+    }
+
+    @Test func `a tag of thousands of subtags is compared in part`() {
+        #expect(StatusLanguages().lookup(String(repeating: "a-", count: 4000)) == nil)
+        #expect(StatusLanguages().lookup("de" + String(repeating: "-a", count: 4000))?.language == "de")
+    }
 }

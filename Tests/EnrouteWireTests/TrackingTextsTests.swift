@@ -2,7 +2,7 @@ import EnrouteWire
 import Testing
 
 @Suite struct TrackingTextsTests {
-    @Test func `US-072: the texts for a missing arrival time are the story's own`() {
+    @Test func `US-072: the texts for a missing arrival time are those of the user story`() {
         #expect(TrackingTexts.english[.arrivalRecalculating].short == "ETA recalculating...")
         #expect(TrackingTexts.english[.arrivalUnavailable].short == "ETA unavailable")
         #expect(TrackingTexts.english[.waiting].spoken.hasPrefix("Live location will be available once"))

@@ -124,13 +124,16 @@ import Testing
 
     @Test func `an impossible status is rejected`() {
         for (status, current) in [(JobStatus.cancelled, JobStatus.delivered), (.delivered, .cancelled)] {
-            guard case .rejected = self.order(status, after: current) else {
-                Issue.record("\(status) after \(current)")
-                continue
-            }
+            let reason =
+                "The job is \(current.rawValue) and cannot become \(status.rawValue): \(current.rawValue) is final."
+            #expect(self.order(status, after: current) == .rejected(reason))
         }
         let foreign = self.order(.onTheWay, after: .accepted)
-        #expect(foreign == .rejected("A delivery never has the status on_the_way."))
+        #expect(
+            foreign
+                == .rejected(
+                    "A delivery never has the status on_the_way. Use one of pending_vendor_acceptance, accepted, "
+                        + "preparing, ready_for_pickup, in_transit, delivered, cancelled, allocation_failed."))
     }
 
     @Test func `in the cycle between preparing and no rider found, the time decides`() {

@@ -97,6 +97,32 @@ test('after a refusal the fixes are gone, and the next report is at the slowest 
   }
 });
 
+test('a job is over when another device reports for it or travel mode is off; the other jobs go on', () => {
+  for (const code of ['other_device', 'travel_mode_off']) {
+    const sent = reported(withFixes(travelling('a', 'b', 'c'), [fix(0)]), NOW);
+    const answer = {accepted: ['a'], refused: [{job: 'b', code}, {job: 'c', code: 'not_found'}], intervalSeconds: 8};
+    const state = answered(sent.state, sent.report, answer);
+    assert.deepEqual([[...state.jobs], state.interval], [['a', 'c'], 8], code);
+    const last = failed(sent.state, sent.report, error(code), NOW, Math.random);
+    assert.deepEqual([...last.jobs], ['b', 'c'], 'the error of a report is that of its first job');
+  }
+});
+
+test('after the last job is over nothing waits, and the next trip starts at the first pace', () => {
+  const trip = {...withFixes(travelling(), [fix(0)]), clockOffset: 60_000};
+  const sent = reported(trip, NOW);
+  const state = failed(sent.state, sent.report, error('other_device'), NOW, Math.random);
+  assert.deepEqual(state, {...nothing, clockOffset: 60_000});
+  assert.equal(due(withFixes(withJobs(state, ['v']), [fix(60_000)], NOW), NOW), 0);
+});
+
+test('a late refusal does not end a job that the rider has started again', () => {
+  const sent = reported(withFixes(travelling(), [fix(0)]), NOW);
+  const again = withJobs(sent.state, ['v']);
+  assert.deepEqual(failed(again, sent.report, error('other_device'), NOW, Math.random).jobs, ['v']);
+  assert.deepEqual(answered(again, sent.report, {refused: [{job: 'v', code: 'travel_mode_off'}]}).jobs, ['v']);
+});
+
 test('fixes that are too old are neither reported nor stored', () => {
   const state = withFixes(travelling(), [fix(FIX_LIFETIME), fix(FIX_LIFETIME + 1)]);
   assert.equal(reported(state, NOW).report, null);

@@ -93,6 +93,8 @@ test('nothing of a job is shown to somebody who may not see it', () => {
     [live(), refused(4005), 'Please sign in again.', 'This tracking link has expired.'],
     [live(), refused(4500), 'Please sign in again.', 'This tracking link has expired.'],
     [live(), refused(4502), 'This is no longer shared with you.', 'This tracking link has expired.'],
+    [{...live(), ended: 'revoked'}, refused(4502), 'This is no longer shared with you.',
+      'This is no longer shared with you.'],
     [live(), refused(4505), 'We can’t show this right now.', 'We can’t show this right now.'],
     [{...live(), refused: {code: 'not_found'}}, {}, 'We can’t find this order.', 'This tracking link has expired.'],
     [{...live(), refused: {code: 'limit_exceeded'}}, {}, /^Too many people/, /^Too many people/],

@@ -6,9 +6,11 @@ import {test} from 'node:test';
 
 import {sentenceOf} from '../../Sources/WebAssets/web/ops-actions.js';
 import {lateness, needOf, overdue, queue, reasons, silentRiders} from '../../Sources/WebAssets/web/ops-attention.js';
+import {columnsOf} from '../../Sources/WebAssets/web/ops-columns.js';
 import {Field, GLIDE, Way, worldX, worldY} from '../../Sources/WebAssets/web/ops-field.js';
 import {entryText} from '../../Sources/WebAssets/web/ops-job.js';
-import {PlaceBook, tally} from '../../Sources/WebAssets/web/ops-places.js';
+import {PlaceBook, jobStates, riderStates, tally} from '../../Sources/WebAssets/web/ops-places.js';
+import {clock} from '../../Sources/WebAssets/web/ops-polling.js';
 import {news} from '../../Sources/WebAssets/web/ops-queue.js';
 import {MOST, addView, readViews, searchOf} from '../../Sources/WebAssets/web/ops-views.js';
 import {readQuery} from '../../Sources/WebAssets/web/ops-list.js';
@@ -30,6 +32,34 @@ test('a job is late, at risk or on time compared with what was promised', () => 
   // What is expected counts before it happens.
   const expected = row('a', {promisedBy: NOW + MINUTE, arrivesAt: NOW + 9 * MINUTE});
   assert.deepEqual(lateness(expected, NOW), {state: 'late', by: 8 * MINUTE});
+});
+
+test('a visit in progress is not late when its window ends, because the rider came in time', () => {
+  const visit = {kind: 'service', promisedBy: NOW - 20 * MINUTE, arrivesAt: undefined, tracking: 'arrived'};
+  assert.equal(lateness(row('a', {...visit, status: 'work_in_progress'}), NOW), null);
+  assert.equal(needOf(row('a', {...visit, status: 'work_in_progress'}), NOW), null);
+  assert.equal(needOf(row('a', {...visit, status: 'on_the_way', tracking: 'live'}), NOW), 'late');
+});
+
+test('a visit of another day needs a rider on its day, not when it is planned', () => {
+  const visit = (promisedBy, status = 'assigned') => row('a', {
+    kind: 'service', rider: undefined, status, promisedBy, tracking: 'waiting',
+  });
+  assert.equal(needOf(visit(NOW + 24 * 60 * MINUTE), NOW), null);
+  assert.equal(needOf(visit(NOW + 6 * 60 * MINUTE), NOW), 'no_rider');
+  assert.equal(needOf(visit(undefined), NOW), 'no_rider');
+  assert.equal(needOf(visit(NOW + 24 * 60 * MINUTE, 'on_the_way'), NOW), 'no_rider');
+  // It waits since then, not since it was planned.
+  const [{since}] = queue([{...visit(NOW + 5 * 60 * MINUTE), statusAt: 1}], NOW);
+  assert.equal(since, NOW - 60 * MINUTE);
+});
+
+test('a promise for another day has its date in the table', () => {
+  const due = columnsOf({words: words.en, statusText: String, ago: String}).find(({key}) => key === 'due');
+  const wall = clock();
+  const day = new Intl.DateTimeFormat('en', {month: 'short', day: 'numeric'}).format(wall + 48 * 60 * MINUTE);
+  assert.ok(due.text(row('a', {promisedBy: wall + 48 * 60 * MINUTE})).startsWith(day));
+  assert.match(due.text(row('a', {promisedBy: wall + 60 * MINUTE})), /^\d+:\d\d/);
 });
 
 test('time in a status is compared with a target', () => {
@@ -96,7 +126,7 @@ test('the map shows each rider once, with the newest position and the worst stat
   const rows = new Map([['a', row('a', {promisedBy: NOW - MINUTE})], ['b', row('b')]]);
   const riders = new Map([['dora', {rider: 'dora', reachable: true, available: true, tasks: []}]]);
   const markers = book.markers({row: (job) => rows.get(job) ?? null, riders, silent: new Set(), now: NOW});
-  assert.deepEqual(tally(markers), {'job late': 1, 'job open': 1, 'rider available': 1, 'rider busy': 1, 'rider late': 1});
+  assert.deepEqual(tally(markers), {'job late': 1, 'job open': 1, 'rider available': 1, 'rider online': 1, 'rider late': 1});
   const ben = markers.find(({id}) => id === 'rider:ben');
   assert.deepEqual([ben.lat, ben.state, ben.job], [4, 'late', 'b']);
 });
@@ -106,6 +136,17 @@ test('on the map a rider without a shared place is free only without a task', ()
   book.take(message(['dora', 'emil'].map((rider) => ({rider, position: spot(1, 1), at: 1}))));
   const riders = new Map([['dora', []], ['emil', ['a']]].map(([rider, tasks]) => [rider, {rider, reachable: true, available: true, tasks}]));
   assert.deepEqual(tally(book.markers({row: () => null, riders, silent: new Set(), now: NOW})), {'rider available': 1, 'rider busy': 1});
+});
+
+test('on the map a rider whom the limited list does not name is online, neither free nor busy', () => {
+  const book = new PlaceBook();
+  book.take(message([{rider: 'dora', position: spot(1, 1), at: 1}]));
+  const markers = book.markers({row: () => null, riders: new Map(), silent: new Set(), now: NOW});
+  assert.deepEqual([tally(markers), markers[0].job], [{'rider online': 1}, null]);
+  for (const language of ['en', 'de']) {
+    const named = [...riderStates.map((state) => `rider ${state}`), ...jobStates.map((state) => `job ${state}`)];
+    assert.deepEqual(Object.keys(words[language].markers).sort(), named.sort());
+  }
 });
 
 test('places that are gone leave the map, and a reset starts again', () => {

@@ -1,4 +1,4 @@
-// A panel is rendered only if its content changed, unless it was cleared.
+// A panel is rendered only if its content changed, unless it was cleared. The riders' panel counts more riders than it lists.
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
@@ -6,7 +6,9 @@ import {test} from 'node:test';
 import {Place} from './page.mjs';
 
 globalThis.CSS ??= {escape: (text) => text};
-const {clear, replace} = await import('../../Sources/WebAssets/web/ops-panels.js');
+globalThis.Node ??= Place;
+const {clear, replace, ridersPanel} = await import('../../Sources/WebAssets/web/ops-panels.js');
+const {words} = await import('../../Sources/WebAssets/web/ops-words.js');
 
 test('a panel with unchanged content is not touched', () => {
   const panel = new Place();
@@ -36,4 +38,38 @@ test('a field that is rendered again keeps the focus and the selection', () => {
   replace(panel, {row: 2}, () => [field()]);
   assert.equal(document.activeElement, panel.children[0]);
   assert.deepEqual([panel.children[0].selectionStart, panel.children[0].selectionEnd], [0, 3]);
+});
+
+/** The panel of a zone of which the gateway lists so many free riders. */
+function ridersOf(answer, {listed = 1, language = 'en'} = {}) {
+  const panel = new Place();
+  const riders = Array.from({length: listed}, (_, at) => (
+    {rider: `r-${at}`, reachable: true, approved: true, available: true, draining: false, capacity: 1, tasks: []}));
+  ridersPanel(panel, {zone: 'rome', riders, ...answer}, {words: words[language], now: 0});
+  return panel;
+}
+const head = (panel) => panel.children[0].textContent;
+
+test('the numbers of free and busy riders are those of the zone, not of the riders that the gateway lists', () => {
+  const panel = ridersOf({count: 4_285, free: 1_300, busy: 12}, {listed: 1_000});
+  assert.equal(head(panel), 'Riders online1,300 free · 12 busy · 2,973 not available');
+  assert.equal(panel.querySelectorAll('tr').length, 1 + 100);
+  assert.equal(panel.children.at(-1).textContent, 'and 4,185 more');
+});
+
+test('riders who are not available are counted only if there are some, and an empty zone has no numbers', () => {
+  assert.equal(head(ridersOf({count: 2, free: 1, busy: 1})), 'Riders online1 free · 1 busy');
+  // The numbers were read one after the other.
+  assert.equal(head(ridersOf({count: 1, free: 1, busy: 1})), 'Riders online1 free · 1 busy');
+  assert.equal(head(ridersOf({count: 0, free: 0, busy: 0}, {listed: 0})), 'Riders online');
+  assert.match(head(ridersOf({count: 3, free: 0, busy: 1}, {language: 'de'})), /0 frei · 1 beschäftigt · 2 nicht verfügbar$/);
+});
+
+test('riders that only change their number render the panel again', () => {
+  const panel = new Place();
+  const show = (free) => ridersPanel(panel, {riders: [], count: 9, free, busy: 0}, {words: words.en, now: 0});
+  show(4);
+  assert.match(head(panel), /4 free/);
+  show(5);
+  assert.match(head(panel), /5 free/);
 });

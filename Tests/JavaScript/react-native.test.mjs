@@ -144,11 +144,11 @@ test('a credential that never arrives delays the reports by 15 s and does not st
 });
 
 test('a refusal is an outcome, never an exception, and the app decides', async () => {
-  const problem = {status: 403, body: {code: 'travel_mode_off', detail: 'Travel mode is off.'}};
+  const problem = {status: 404, body: {code: 'not_found', detail: 'There is no such job.'}};
   const {clock, reporter, outcomes, sent} = phone({answers: [problem, {body: 'not an object'}, {body: null}]});
   await reporter.setJobs(['v']);
   const outcome = await expoTask(reporter)(expo(clock, 0));
-  assert.deepEqual([outcome.error.code, outcome.error.message, outcome.waiting], ['travel_mode_off', 'Travel mode is off.', 0]);
+  assert.deepEqual([outcome.error.code, outcome.error.message, outcome.waiting], ['not_found', 'There is no such job.', 0]);
   for (const step of [1, 2]) {
     await clock.pass(30_000);
     await expoTask(reporter)(expo(clock, 0));
@@ -159,6 +159,20 @@ test('a refusal is an outcome, never an exception, and the app decides', async (
   assert.equal((await expoTask(reporter)(expo(clock, 0))).sent, false);
   assert.equal(sent.length, 3);
   assert.equal(clock.waiting, 0, 'no timer is left');
+});
+
+test('when the rider uses another phone, this one stops until the rider sets out on it again', async () => {
+  const problem = {status: 409, body: {code: 'other_device', detail: 'Another device reports.'}};
+  const first = phone({answers: [problem]});
+  await first.reporter.setJobs(['v']);
+  const outcome = await expoTask(first.reporter)(expo(first.clock, 0));
+  assert.deepEqual([outcome.error.code, outcome.waiting, [...first.reporter.jobs]], ['other_device', 0, []]);
+  const {reporter, clock, sent} = phone({kept: first.stored.text});
+  await clock.pass(30_000);
+  assert.equal((await expoTask(reporter)(expo(clock, 0))).sent, false);
+  assert.deepEqual([reporter.waiting, sent.length, clock.waiting], [0, 0, 0]);
+  await reporter.setJobs(['v']);
+  assert.equal((await expoTask(reporter)(expo(clock, 0))).sent, true);
 });
 
 test('after the end of the app, the next start reports for the same jobs at the same pace', async () => {
@@ -203,6 +217,15 @@ test('why there is no location is explained for every job', async () => {
   assert.equal(await reasons(events, {name: 'providerchange', params: {enabled: true, status: 3}}), '0');
 });
 
+test('each request names the phone', async () => {
+  const {clock, reporter, sent} = phone({device: 'my-phone'});
+  await reporter.setJobs(['v']);
+  await expoTask(reporter)(expo(clock, 0));
+  await reporter.explain('hidden');
+  assert.deepEqual(sent.map(({body}) => body.device), ['my-phone', 'my-phone']);
+  assert.deepEqual(sent[1].body, {reason: 'hidden', device: 'my-phone'});
+});
+
 test('a wrong address of the gateway is refused at once', () => {
   for (const gateway of [undefined, '', 'track.example', '/v1', 'wss://track.example']) {
     assert.throws(() => phone({gateway}), /https:\/\/track\.example/, `${gateway}`);
@@ -227,10 +250,12 @@ test('a follower sees what a phone in the background reports to a gateway', {ski
     const event = () => expo({wall: Date.now}, 0);
     const refused = await expoTask(reporter)(event());
     assert.equal(refused.error.code, 'travel_mode_off');
-    const rider = signedIn(token);
-    for (const job of ['v', 'w']) await rider.rest('PUT', `/jobs/${job}/travel`);
-    const again = new BackgroundReporter({gateway, credential: () => ({token})});
+    assert.deepEqual([...reporter.jobs], ['w'], 'the error is that of the first job');
+    const [rider, device] = [signedIn(token), 'my-phone'];
+    for (const job of ['v', 'w']) await rider.rest('PUT', `/jobs/${job}/travel`, {body: {device}});
+    const again = new BackgroundReporter({gateway, device, credential: () => ({token})});
     await again.setJobs(['v', 'w']);
+    assert.equal(await again.explain('hidden'), true, 'before the first report');
     const follow = customer.follow('w');
     customer.start();
     const outcome = await expoTask(again)(event());

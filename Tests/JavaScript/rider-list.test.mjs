@@ -5,7 +5,7 @@ import {test} from 'node:test';
 
 import './page.mjs';
 
-const {placeText, statusText} = await import('../../Sources/WebAssets/web/rider-list.js');
+const {aboutText, placeText, statusText} = await import('../../Sources/WebAssets/web/rider-list.js');
 const {words} = await import('../../Sources/WebAssets/web/rider-words.js');
 
 test('D30: a card shows one state, and two only while the rider waits for the vendor', () => {
@@ -27,4 +27,11 @@ test('a card says where the rider goes next: to the vendor, then to the recipien
   assert.equal(place({task: 'in_transit'}), 'Anna, Via Nomentana 3, 3rd floor');
   assert.equal(place({kind: 'service', status: 'on_the_way'}), 'Anna, Via Nomentana 3, 3rd floor');
   assert.equal(place({task: 'in_transit'}, {vendor: 'Da Gino', recipient: null}), '');
+});
+
+test('a card shows the day of a visit that is not today', () => {
+  const at = (day, hour) => new Date(2026, 10, day, hour).getTime();
+  const said = (now) => aboutText({display: {window: {from: at(21, 8), until: at(21, 10)}}}, words.en, now).replace(/\s/g, ' ');
+  assert.equal(said(at(21, 6)), 'Expected 8:00 AM – 10:00 AM');
+  assert.equal(said(at(20, 15)), 'Expected Nov 21, 8:00 AM – 10:00 AM');
 });

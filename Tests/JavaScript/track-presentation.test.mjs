@@ -358,3 +358,11 @@ test('a page that does not know the present does not apologize', () => {
   assert.match(seen(view).apology, /sorry/);
   assert.deepEqual([seen(view, {isLost: true}).apology, seen(view, {isKept: true}).apology], ['', '']);
 });
+
+test('the apology for a promise of another day names the day', () => {
+  const until = Date.UTC(2026, 10, 20, 17);
+  const view = viewOf('service', 'assigned', {display: {window: {from: until - 7_200_000, until}}});
+  const said = (hours) => seen(view, {wall: until + hours * 3_600_000}).apology.replace(/\s/g, ' ');
+  assert.match(said(16), /promised \(by Nov 20, 5:00 PM\)/);
+  assert.match(said(2), /promised \(by 5:00 PM\)/);
+});

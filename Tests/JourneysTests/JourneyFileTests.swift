@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: ["a.csv", "a.nmea"])
-    func `a file in UTF-16 is refused with what to do`(name: String) throws {
+    func `a file in UTF-16 is refused with a remedy`(name: String) throws {
         let text = try #require("unix_ms,lat,lon\n1000,1,1\n".data(using: .utf16))
         #expect(throws: JourneyError.malformed(line: 1, reason: "the file is UTF-16. Save it as UTF-8")) {
             try withFile(name, text) { try Journey.load(path: $0) }
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    /// Two points of a track with elements inside each, which has a time already.
+    /// Two track points, each with further elements inside; the points already have a time.
     private static func gpx(_ inside: String, prefix: String = "") -> String {
         let points = (0..<2).map { second in
             "<\(prefix)trkpt lat=\"1.\(second)\" lon=\"2\"><\(prefix)time>2026-01-01T00:00:0\(second)Z</\(prefix)time>"
@@ -176,6 +176,9 @@ import Testing
         #expect(try load("a.csv", text).fixes[0].latitude == 1)
         #expect(try load("a.csv", text, trip: "b").fixes[0].latitude == 2)
         #expect(throws: JourneyError.noSuchTrip("c")) { try load("a.csv", text, trip: "c") }
+        let unnamed = "unix_ms,lat,lon\n1000,1,1\n2000,1,1\n"
+        #expect(throws: JourneyError.noSuchTrip("c")) { try load("a.csv", unnamed, trip: "c") }
+        #expect(throws: JourneyError.noSuchTrip("c")) { try load("a.gpx", "<gpx></gpx>", trip: "c") }
     }
 
     @Test func `void NMEA fixes are skipped and a repeated time counts once`() throws {

@@ -9,7 +9,7 @@ import Testing
         "$\(body)*" + String(format: "%02X", Int(body.utf8.reduce(UInt8(0), ^)))
     }
 
-    /// A position in Rome that moves north, at a second after noon.
+    /// A position in Rome that moves north, at this many seconds after noon.
     private static func place(_ second: Int) -> String { "4154.\(100 + second),N,01230.000,E" }
     private static func time(_ second: Int) -> String { "1200" + (second < 10 ? "0" : "") + "\(second).00" }
     private static func rmc(_ talker: String, _ second: Int) -> String {
@@ -38,7 +38,7 @@ import Testing
         #expect(journey.fixes.map { $0.at % 60_000 } == [1000, 2000, 3000])
     }
 
-    @Test func `a log of GGA alone has the date of ZDA, and a warning without it`() throws {
+    @Test func `a log of GGA alone gets its date from ZDA, and a warning without it`() throws {
         let positions = [Self.gga("GP", 1), Self.gga("GP", 2, quality: 0), Self.gga("GP", 3)]
         let dated = try Self.load([Self.sentence("GPZDA,120000.00,01,01,2026,00,00")] + positions)
         #expect(dated.fixes.map(\.at) == [1_767_268_801_000, 1_767_268_803_000])
@@ -88,7 +88,7 @@ import Testing
             ])
     }
 
-    @Test func `a first date in the far future does not make the rest of a log earlier`() throws {
+    @Test func `a first date in the far future does not cause the rest of a log to be skipped`() throws {
         let future = Self.sentence("GPRMC,\(Self.time(0)),A,\(Self.place(0)),9.7,90.0,010179,,,A")
         let journey = try Self.load([future] + (1...50).map { Self.rmc("GP", $0) })
         #expect(journey.fixes.count == 50 && journey.warnings.count == 1)

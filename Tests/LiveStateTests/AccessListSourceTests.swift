@@ -65,7 +65,8 @@ import Testing
             "Sources/LiveState/Operations/ZoneJobs.swift", "Sources/LiveState/Operations/ZoneOverview.swift",
             "Sources/LiveState/Operations/PersonJobs.swift", "Sources/LiveState/Jobs/JobErasure.swift",
             "Sources/LiveState/Events/EventStreams.swift", "Sources/LiveState/Events/EventForwarder.swift",
-            "Sources/LiveState/Webhooks/WebhookStore.swift", "Sources/LiveState/Events/EventErasure.swift",
+            "Sources/LiveState/Webhooks/WebhookStore.swift", "Sources/LiveState/Webhooks/WaitingEvents.swift",
+            "Sources/LiveState/Webhooks/UndeliveredEvents.swift", "Sources/LiveState/Events/EventErasure.swift",
             "Sources/LiveState/Operations/ClockReading.swift",
         ],
     ]

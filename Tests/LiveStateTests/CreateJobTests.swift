@@ -9,7 +9,7 @@ import Testing
     private static let arguments = [
         "delivery", "customer-1", "rider-1", "berlin", #"{"lat":1,"lon":2}"#, #"{"lat":3,"lon":4}"#,
         "pending_vendor_acceptance", "epoch-1", "service-1", "172800000",
-        #"{"orderNumber":"A-1"}"#, #"{"tenant":"north"}"#, #"{"name":"Anna"}"#,
+        #"{"orderNumber":"A-1"}"#, #"{"tenant":"north"}"#, #"{"name":"Anna"}"#, "",
     ]
 
     private func keys(_ stage: Stage) -> [String] { [stage.jobKey, stage.logKey, stage.eventStream] }
@@ -51,13 +51,31 @@ import Testing
             #expect(entries.first?.array?.first?.text == id)
             #expect(
                 self.pairs(entries.first?.array?.last) == [
-                    "status": "pending_vendor_acceptance", "prev": "", "at": String(at), "actor": "service-1",
-                    "source": "create",
+                    "status": "pending_vendor_acceptance", "prev": "", "at": String(at), "recorded": String(at),
+                    "actor": "service-1", "source": "create",
                 ])
             for key in self.keys(stage).dropLast() {
                 #expect((172_700_000...172_800_000).contains(try await stage.client.timeLeft(of: key)))
             }
             #expect(try await stage.hasNoMessages())
+        }
+    }
+
+    @Test func `a job that another system created before has that time in its record, its log and its event`()
+        async throws
+    {
+        try await Stage.set { stage in
+            let before = try await stage.now()
+            let created = "1795284000000"
+            _ = try await self.create(stage) { $0[13] = created }
+            let record = self.pairs(try await stage.client.run("HGETALL", stage.jobKey))
+            #expect(record["status_at"] == created)
+            let entries = try await stage.client.run("XRANGE", stage.logKey, "-", "+").array ?? []
+            let entry = self.pairs(entries.first?.array?.last)
+            let recorded = try #require(entry["recorded"].flatMap(Int64.init))
+            #expect(entry["at"] == created && (before...before + 20_000).contains(recorded))
+            let events = try await stage.client.run("XRANGE", stage.eventStream, "-", "+").array ?? []
+            #expect(self.pairs(events.first?.array?.last)["time"] == created)
         }
     }
 
@@ -137,6 +155,7 @@ import Testing
             }
             bad += ["", "A", "a b", "a-b", "a1", String(repeating: "a", count: 41)].map { (6, $0, "status must be") }
             bad += badRetentions.map { (9, $0, "retention_ms must be") }
+            bad += ["x", "170000000000", "0700000000000"].map { (13, $0, "occurred_at must be") }
             try await call.refuses(bad, on: stage)
             #expect(try await stage.client.dump().isEmpty)
             let answer = try await stage.run(call.script, keys: call.keys, call.arguments)

@@ -89,7 +89,9 @@ import Testing
     @Test func `the part of a grant on which access depends is stored`() async throws {
         try await Stage.set { stage in
             let (store, _) = Self.store(stage)
-            let link = Grant(person: PersonID("anna")!, role: .customer, job: Stage.job, link: "0123456789abcdef")
+            let link = Grant(
+                person: PersonID("anna")!, role: .customer, job: Stage.job, link: "0123456789abcdef",
+                expiresAt: 1_800_000_000)
             for (number, grant) in [Self.grant, link].enumerated() {
                 #expect(
                     try await store.add(Self.subscription(number, by: grant), to: Stage.job, asOf: 1).get() == .added)

@@ -130,6 +130,7 @@ import Testing
         #expect(try await riders.expire(rider, in: zone).get() == .unchanged)
         #expect(try await riders.sweep(zone).get().isEmpty)
         #expect(try await riders.owner(of: job, in: zone).get() == rider)
+        #expect(try await riders.online(in: zone).get().roster.busy == [rider])
         _ = try await riders.release(job, of: rider, in: zone, because: .reassigned, by: ZoneStage.service).get()
         _ = try await riders.setOffline(rider, in: zone, by: ZoneStage.service).get()
         #expect(try await riders.read(rider, in: zone).get()?.status == .offline)

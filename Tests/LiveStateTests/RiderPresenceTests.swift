@@ -58,7 +58,7 @@ import Testing
                 #expect(try await hasty.sweep(ZoneStage.zone).get().isEmpty)
             }
             // Staff search for exactly this change.
-            let shown = try await hasty.online(in: ZoneStage.zone).get()
+            let shown = try await hasty.online(in: ZoneStage.zone).get().shown
             #expect(shown.map(\.rider) == [ZoneStage.rider] && shown.first?.record.isReachable == false)
             _ = try await stage.release(ZoneStage.jobs[0])
             #expect(try await stage.members() == [])

@@ -21,6 +21,9 @@ import Testing
             #expect(TrackingLinks.id(of: link.secret) == link.id)
             let place = try await links.join(link.id, as: "s1").get()
             #expect(place == .leased(Stage.job, of: Stage.customer, expiresAt: link.expiresAt))
+            let content = try await links.read(link.id).get()
+            #expect(content?.job == Stage.job && content?.customer == Stage.customer)
+            #expect(content?.expiresAt == link.expiresAt)
             let dump = try await stage.client.dump().filter { !before.contains($0.key) }
             let list = stage.keyspace.links(of: Stage.job)
             #expect(Set(dump.keys) == [stage.keyspace.link(link.id), stage.keyspace.viewers(ofLink: link.id), list])

@@ -161,6 +161,41 @@ import Testing
         }
     }
 
+    @Test func `a successful test makes all waiting events due at once, and changes nothing else about them`()
+        async throws
+    {
+        try await self.stage { stage, store, _ in
+            let due = stage.keyspace.due(ofWebhook: "wh_1")
+            let hour: Int64 = 3_600_000
+            #expect(try await store.park(self.event(1), for: "wh_1", attempts: 3, due: self.now + hour, by: Self.me))
+            #expect(
+                try await store.park(
+                    self.event(2, of: "job-8"), for: "wh_1", attempts: 0, due: self.now - 5, by: Self.me))
+            // More than two steps.
+            let later = (0..<(2 * WebhookStore.batch)).flatMap {
+                [RedisCommand.Word.integer(self.now + hour), .text("later-\($0)")]
+            }
+            _ = try await stage.client.send(RedisCommand(["ZADD", .text(due)] + later)).get()
+            try await stage.client.run("ZADD", due, "inf", "never")
+            #expect(try await store.due("wh_1", before: self.now, most: 5) == ["job-8"])
+            #expect(try await store.switchOn("wh_1", at: self.now))
+            let subjects = try await store.due("wh_1", before: self.now, most: 5_000)
+            #expect(subjects.count == 2 * WebhookStore.batch + 3 && subjects.first == "job-8")
+            #expect(try await stage.client.run("ZSCORE", due, "job-8").text == "\(self.now - 5)")
+            let first = try #require(try await store.first("job-7", of: "wh_1"))
+            #expect(first.event == self.event(1) && first.attempts == 3)
+        }
+    }
+
+    @Test func `a webhook is switched on whatever its set of what is due contains`() async throws {
+        try await self.stage { stage, store, _ in
+            try await store.note(.off(reason: "status 410"), about: "wh_1", by: Self.me)
+            try await stage.client.run("SET", stage.keyspace.due(ofWebhook: "wh_1"), "x")
+            #expect(try await store.switchOn("wh_1", at: self.now))
+            #expect(try await store.read("wh_1")?.isOn == true)
+        }
+    }
+
     @Test func `bad arguments are refused by name before anything is written`() async throws {
         try await self.stage { stage, store, _ in
             let keyspace = stage.keyspace

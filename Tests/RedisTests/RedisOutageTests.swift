@@ -179,17 +179,15 @@ import Testing
         #expect(handler == nil)
     }
 
-    @Test func `only commands that were certainly not executed are safe to retry`() {
-        let safe: [RedisError] = [
+    @Test func `the outcome is unknown only if the command was sent and has no reply`() {
+        let known: [RedisError] = [
             .unreachable(address: "a", reason: "r"), .authenticationRefused(address: "a", reason: "r"),
             .sentinelAuthenticationRefused(address: "a", reason: "r"), .tooManyClients(address: "a"),
             .databaseRefused(address: "a", database: 1, reason: "r"), .disconnected, .overloaded,
+            .refused(code: "ERR", message: "ERR"), .unexpectedAnswer(command: "GET"),
         ]
-        let unsafe: [RedisError] = [
-            .connectionLost, .timedOut, .protocolViolation("x"), .refused(code: "ERR", message: "ERR"),
-            .unexpectedAnswer(command: "GET"),
-        ]
-        for error in safe { #expect(error.isSafeToRetry, "\(error)") }
-        for error in unsafe { #expect(!error.isSafeToRetry, "\(error)") }
+        let unknown: [RedisError] = [.connectionLost, .timedOut, .protocolViolation("x")]
+        for error in known { #expect(!error.isOutcomeUnknown, "\(error)") }
+        for error in unknown { #expect(error.isOutcomeUnknown, "\(error)") }
     }
 }

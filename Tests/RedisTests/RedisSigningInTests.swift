@@ -120,7 +120,7 @@ import Testing
             #expect(error?.description.contains("cannot be reached") == true)
             #expect(error?.description.hasSuffix("Check that it is running and that the URL is right.") == true)
             #expect(error?.isOutage == true)
-            #expect(error?.isSafeToRetry == true)
+            #expect(error?.isOutcomeUnknown == false)
         }
     }
 

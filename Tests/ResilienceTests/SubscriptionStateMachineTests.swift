@@ -1,7 +1,8 @@
 // The channels of a connection without I/O: what is requested, what counts, what must be read again.
 
-import Resilience
 import Testing
+
+@testable import Resilience
 
 @Suite struct SubscribingTests {
     /// A connected state machine with these channels acknowledged.
@@ -264,4 +265,9 @@ import Testing
         #expect(([] as [Int]).batches(of: 3) == [])
         #expect(Array(1...7).batches(of: 3) == [[1, 2, 3], [4, 5, 6], [7]])
     }
+}
+
+extension SubscriptionStateMachine {
+    /// The number of channels without an acknowledgement.
+    fileprivate var unacknowledged: Int { self.channels.values.count { $0 != .acknowledged } }
 }

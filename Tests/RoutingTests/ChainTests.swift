@@ -89,7 +89,7 @@ import Testing
         #expect(tomorrow == .ask(0))
     }
 
-    @Test func `a query that was not sent is no trial, and may use up the day's budget`() {
+    @Test func `a query that was not sent does not count as a trial, and may use up the day's budget`() {
         var chain = RouteChain(links: [.init(source: .osrm, budget: DailyBudget(questions: 5))])
         for _ in 0..<3 { chain.failed(0, .late, now: 0) }
         let trying = chain.next(from: 0, now: Self.seconds(10), wall: 0)

@@ -175,7 +175,7 @@ import Testing
         }
     }
 
-    @Test func `jobs that a provider has no route for do not take it away from the others`() async throws {
+    @Test func `jobs without a route do not stop the provider from serving others`() async throws {
         let island = ProviderServer.Answer.json(
             #"{"error":{"code":"400 BadRequest","message":"NO_ROUTE_FOUND"}}"#, status: 400)
         let far = ProviderServer.Answer.json(#"{"code":"TooBig"}"#, status: 400)

@@ -43,7 +43,7 @@ import Testing
         #expect(answer.seconds == 1020 && answer.meters == 8125 && answer.knowsTraffic)
     }
 
-    @Test func `the answers of all three providers contain the way along streets`() async throws {
+    @Test func `the answers of all three providers contain the line along streets`() async throws {
         let way = ProviderFixtures.way.map { Coordinate(latitude: $0.0, longitude: $0.1)! }
         let osrm = try await Self.ask(ProviderFixtures.osrm) { try OSRM(url: $0) }.get()
         let mapbox = try await Self.ask(ProviderFixtures.mapbox) {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Routing
 
-/// The way in the answers of providers: bounded, simplified, and dropped if it is malformed.
+/// The line in the answers of providers: bounded, simplified, and dropped if it is malformed.
 @Suite struct RouteGeometryTests {
     private static func osrm(geometry: String) throws -> RouteAnswer {
         let text = #"{"code":"Ok","routes":[{"duration":60,"distance":900\#(geometry)}]}"#
@@ -23,7 +23,7 @@ import Testing
         "", #","geometry":null"#, #","geometry":7"#, #","geometry":"""#, #","geometry":"_p~iF""#, #","geometry":"é""#,
         #","geometry":{"type":"LineString","coordinates":[[1,2],[3,4]]}"#, #","geometry":"_p~iF~ps|U""#,
     ])
-    func `without a valid polyline an answer has a time and no way`(geometry: String) throws {
+    func `without a valid polyline an answer has a time and no line`(geometry: String) throws {
         let answer = try Self.osrm(geometry: geometry)
         #expect(answer.seconds == 60 && answer.line == nil)
     }
@@ -32,7 +32,7 @@ import Testing
         "null", "7", "{}", #"{"type":"Point","coordinates":[1,2]}"#, #"{"type":"MultiLineString","coordinates":7}"#,
         #"{"type":"LineString","coordinates":[[1],[2]]}"#, #"{"type":"LineString","coordinates":[[200,100],[16,48]]}"#,
     ])
-    func `without a valid line an answer of Azure Maps has a time and no way`(geometry: String) throws {
+    func `without a valid line an answer of Azure Maps has a time and no line`(geometry: String) throws {
         let answer = try Self.azure(geometry: geometry)
         #expect(answer.seconds == 60 && answer.line == nil)
     }
@@ -45,8 +45,8 @@ import Testing
         #expect(answer.line?.last == Coordinate(latitude: 48.2, longitude: 16.4))
     }
 
-    @Test func `a way of thousands of places keeps at most 200, within a few metres`() throws {
-        // A street that winds, with a place every 10 m.
+    @Test func `a line of thousands of places keeps at most 200, and differs by at most a few meters`() throws {
+        // A winding street with a place every 10 m.
         let way = (0..<4000).map { step in
             Coordinate(
                 latitude: 48 + Double(step) * 0.00009, longitude: 16 + Double(step / 40 % 2) * 0.002)!
@@ -56,13 +56,13 @@ import Testing
         #expect(line.count <= RouteAnswer.maxPlaces && line.first == way.first && line.last == way.last)
     }
 
-    @Test func `a way of more than 20,000 places is dropped`() throws {
+    @Test func `a line of more than 20,000 places is dropped`() throws {
         let pair = EncodedPolyline.text([Coordinate(latitude: 48, longitude: 16)!])
         let answer = try Self.osrm(geometry: #","geometry":"\#(pair)\#(String(repeating: "AA", count: 20_001))""#)
         #expect(answer.seconds == 60 && answer.line == nil)
     }
 
-    @Test func `a cached way is not shown for a job that ends elsewhere in the same cell`() async throws {
+    @Test func `a cached line is not shown for a job that ends elsewhere in the same cell`() async throws {
         try await ProviderServer.running(ProviderFixtures.osrm) { server in
             try await withClient { client in
                 let finder = RouteFinder(

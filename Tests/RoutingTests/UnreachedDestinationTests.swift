@@ -5,10 +5,10 @@ import Testing
 
 @testable import Routing
 
-/// Answers of providers that are no route between the places of the query.
+/// Answers of providers that are not routes between the places of the query.
 @Suite struct UnreachedDestinationTests {
     private static let question = RouteQuery(places: [ProviderFixtures.station, ProviderFixtures.door])!
-    /// Metres of the straight line: 6.2 km.
+    /// Length of the straight line in m: 6.2 km.
     private static let straight = RouteLine(question.places)!.meters
 
     private static func isRoute(
@@ -29,7 +29,7 @@ import Testing
         #expect(try Self.isRoute(meters: Self.straight - 400))
         #expect(try !Self.isRoute(meters: Self.straight - 600))
         #expect(try !Self.isRoute(seconds: 0, meters: 0))
-        // On a long way too, both ends are moved by at most 500 m.
+        // On a long trip too, both ends are moved by at most 500 m.
         let far = RouteQuery(places: [ProviderFixtures.station, Coordinate(latitude: 48.6, longitude: 16.377)!])!
         let meters = RouteLine(far.places)!.meters
         #expect(try Self.isRoute(seconds: 3600, meters: meters - 900, for: far))
@@ -39,7 +39,7 @@ import Testing
         #expect(try !Self.isRoute(meters: Self.straight, for: round))
     }
 
-    @Test func `a short way may be a few metres along a street`() throws {
+    @Test func `a short trip may be a few meters along a street`() throws {
         let near = Coordinate(
             latitude: ProviderFixtures.door.latitude + 0.001, longitude: ProviderFixtures.door.longitude)!
         #expect(try Self.isRoute(seconds: 5, meters: 10, for: RouteQuery(places: [near, ProviderFixtures.door])!))
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: [(0.0, 0.0), (200, 2_000), (86_400, 8_100)])
-    func `an answer that does not reach the destination is no route, and the next source answers`(
+    func `an answer that does not reach the destination is not a route, and the next source answers`(
         seconds: Double, meters: Double
     ) async throws {
         let events = NIOLockedValueBox<[RouteFinder.Event]>([])

@@ -1,5 +1,5 @@
-// The direct write: what the kernel accepts immediately, what is queued, in which order it is sent, and that nothing is written
-// to a socket that is no longer ours.
+// The direct write: what the kernel accepts immediately, what is queued, in which order bytes are sent, and that nothing is
+// written to a socket that no longer belongs to the connection.
 
 import Glibc
 import NIOCore
@@ -94,9 +94,9 @@ import Testing
 
     @Test(arguments: Listener.Transport.allCases)
     func `the descriptor of a closed socket is never written to`(transport: Listener.Transport) async throws {
-        // The number of the closed descriptor is given to one end of a socket pair, twice: while the channel is still closing,
-        // from the promise of a write that it fails, and after it has closed. Other tests open files too, so it takes several
-        // tries.
+        // The number of the closed descriptor is assigned to one end of a socket pair, twice: while the channel is still
+        // closing, from the promise of a write that fails, and after it has closed. Other tests open files too, so this takes
+        // several tries.
         for _ in 0..<50 {
             let (listener, connection, peer) = try await self.connect(transport, sendBuffer: 4096, receiveBuffer: 4096)
             try await peer.channel.setOption(.autoRead, value: false).get()
@@ -159,7 +159,7 @@ import Testing
         _ = try channel.finish()
     }
 
-    /// Answers each read with two messages, and notes what waits.
+    /// Answers each read with two messages, and records what is waiting.
     private final class Answerer: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
         let socket: SecureSocketHandler
@@ -200,9 +200,9 @@ import Testing
     @Test func `answers to one read leave together and in order, and count as unsent until then`() throws {
         let (answerer, pieces) = try self.answer()
         #expect(pieces == ["one two three"])
-        // `isWaiting` would make a session queue its next message.
+        // If `isWaiting` were true, a session would queue its next message.
         #expect(answerer.waitingBytes == 13 && !answerer.isWaiting)
-        // An embedded channel is no socket, so the bytes went through the channel, which accepts them at once.
+        // An embedded channel is not a socket, so the bytes pass through the channel, which accepts them immediately.
         #expect(answerer.events.isEmpty)
     }
 
@@ -237,7 +237,7 @@ import Testing
             ) { $0 }
             let number = try #require(handle)
             var answers = [socket.setDiscardsUnsent(true)]
-            // During two system calls the number refers to a pipe: not a socket, so setsockopt(2) fails with ENOTSOCK.
+            // During two system calls, the number refers to a pipe. It is not a socket, so setsockopt(2) fails with ENOTSOCK.
             var ends: [CInt] = [0, 0]
             try #require(pipe(&ends) == 0)
             let own = dup(number)

@@ -22,7 +22,7 @@ import Testing
         try await listener.stop()
     }
 
-    @Test func `with half-closure a close_notify ends only the input`() async throws {
+    @Test func `with half-closure, a close_notify closes only the input`() async throws {
         let (listener, connection, peer) = try await self.connect(allowsHalfClosure: true)
         try await peer.run { $0.sayGoodbye() }
         try await connection.seen.until("inputClosed") { $0.events.contains("inputClosed") }

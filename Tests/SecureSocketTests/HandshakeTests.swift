@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: [TLS1_2_VERSION, TLS1_3_VERSION])
-    func `a client that rejects the certificate is distinguished from a broken connection`(version: CInt)
+    func `a client that rejects the certificate is reported differently from a broken connection`(version: CInt)
         async throws
     {
         let listener = try await Listener.start()

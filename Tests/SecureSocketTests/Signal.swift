@@ -1,4 +1,4 @@
-// How tests wait: for an event, never for a time.
+// How tests wait: for an event, never for a fixed time.
 
 import NIOConcurrencyHelpers
 import NIOCore

@@ -1,7 +1,7 @@
 // The invariants of every run, checked from outside: what each follower was shown against what the server holds, what clients
 // were told against the outages that happened, and what remains at the end.
 
-import Resilience
+@testable import Resilience
 
 final class Oracle {
     // Unowned here and elsewhere: the world owns what refers to it, and reference counting costs time.
@@ -226,7 +226,7 @@ final class Oracle {
             if self.world.server.subscribed[link.index] != held[link.index % 3] {
                 self.fail("link \(link.index) is subscribed to \(self.world.server.subscribed[link.index].numbers)")
             }
-            if link.subscribing.count != held[link.index % 3].nonzeroBitCount || link.subscribing.unacknowledged > 0 {
+            if link.subscribing.count != held[link.index % 3].nonzeroBitCount || !link.subscribing.areAllAcknowledged {
                 self.fail("link \(link.index) still tracks \(link.subscribing.count) channels")
             }
         }
@@ -235,4 +235,8 @@ final class Oracle {
         }
         if gateway.outage.isDegraded { self.fail("restored was not sent") }
     }
+}
+
+extension SubscriptionStateMachine {
+    fileprivate var areAllAcknowledged: Bool { self.channels.values.allSatisfy { $0 == .acknowledged } }
 }

@@ -23,6 +23,16 @@ class Sent:
     at: int                 # ms since the epoch
 
 
+@dataclass(frozen=True)
+class Stay:
+    """A trip that stays at one place."""
+
+    spot: Spot
+
+    def at(self, _: float) -> Spot:
+        return self.spot
+
+
 class Rider:
     """A signed-in rider with one or more jobs."""
 
@@ -93,6 +103,11 @@ class Rider:
         self._drive = threading.Thread(target=run, name=f"drive-{self.person}", daemon=True)
         self._drive.start()
         return self
+
+    def stay(self, spot: Spot) -> "Rider":
+        """Reports one place each second, until `halt`. One report that is too far from the last is held back until later ones
+        confirm it."""
+        return self.drive(Stay(spot))
 
     def halt(self) -> None:
         """Stops reporting; the connection and travel mode stay."""

@@ -15,7 +15,7 @@ import Testing
         return try StreetNetwork(path: self.folder.file("\(name).streets"))
     }
 
-    /// A place in metres north and east of the south-western corner.
+    /// A place in meters north and east of the south-western corner.
     private static func degrees(_ north: Double, _ east: Double) -> (latitude: Double, longitude: Double) {
         (48.2 + north / 111_195, 16.3 + east / 74_100)
     }
@@ -72,7 +72,7 @@ import Testing
             (["access": "private", "bicycle": "yes"], [.car, .foot]), (["access": "no", "highway": "crossing"], []),
             (["motor_vehicle": "no"], []), ([:], []),
         ] as [([String: String], [Vehicle])])
-    func `a barrier is passed only by the vehicles that it does not stop`(tags: [String: String], stopped: [Vehicle])
+    func `only the vehicles that a barrier does not stop pass it`(tags: [String: String], stopped: [Vehicle])
         throws
     {
         for isDense in [true, false] {
@@ -80,7 +80,7 @@ import Testing
             writer.isDense = isDense
             let network = try self.compile(writer)
             for vehicle in Set([Vehicle.car, .bicycle, .foot] + stopped) {
-                // Farther from the barrier than a place may be from the street where a route ends.
+                // Farther from the barrier than the longest distance between a place and the street on which its route ends.
                 let meters = try self.meters(network, try Self.at(0, 50), try Self.at(0, 150), vehicle)
                 #expect(abs(meters - (stopped.contains(vehicle) ? 600 : 100)) < 5, "\(tags) \(vehicle)")
             }
@@ -95,7 +95,7 @@ import Testing
         #expect(network.route(through: [try Self.at(0, 10), try Self.at(0, 100)], by: .car) != nil)
     }
 
-    @Test func `a barrier at a crossing is passed in no direction`() throws {
+    @Test func `a barrier at a crossing cannot be passed in any direction`() throws {
         var writer = Self.block(["barrier": "block"])
         writer.nodes.append(Self.node(6, 150, 100))
         writer.ways[1].nodes = [2, 3, 6, 4, 1]
@@ -107,7 +107,7 @@ import Testing
         #expect(abs(try self.meters(network, try Self.at(0, 70), north, .foot) - 60) < 5)
     }
 
-    @Test func `a street that a barrier closes to trucks is used by trucks that have no short way around`() throws {
+    @Test func `a truck uses a street that a barrier closes to trucks only if the way around is long`() throws {
         let network = try self.compile(Self.block(["barrier": "gate", "hgv": "no"]))
         let (west, east) = (try Self.at(10, 0), try Self.at(10, 200))
         #expect(abs(try self.meters(network, west, east, .car) - 220) < 5)
@@ -115,7 +115,7 @@ import Testing
         #expect(abs(try self.meters(network, try Self.at(0, 20), try Self.at(0, 180), .truck) - 160) < 5)
     }
 
-    @Test func `barriers that stop nobody cost nothing, and the others are counted`() throws {
+    @Test func `barriers that stop nobody do not affect routes, and the others are counted`() throws {
         var lines: [String] = []
         func nodes(_ writer: PBFWriter) throws -> Int {
             lines = []
@@ -132,11 +132,11 @@ import Testing
         #expect(!lines.contains { $0.contains("barrier") })
         // The barrier, and the ends of the two streets for cars.
         #expect(try nodes(Self.block(["barrier": "bollard"])) == plain + 3)
-        #expect(lines.contains("barriers that stop somebody who may use the street: 1"))
+        #expect(lines.contains("barriers that block traffic for which the street is open: 1"))
         #expect(try nodes(Self.block(["barrier": "gate", "access": "no"])) == plain + 2)
     }
 
-    /// Each way as ways that end 1 m before a barrier, at nodes of their own.
+    /// Returns each way as ways that end 1 m before a barrier, at separate nodes.
     private static func separated(_ writer: PBFWriter) -> PBFWriter {
         var result = writer
         let barriers = Dictionary(

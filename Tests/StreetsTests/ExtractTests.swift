@@ -4,7 +4,7 @@ import Testing
 
 @testable import Streets
 
-/// OpenStreetMap extracts: what is read from them, and what is wrong with them.
+/// OpenStreetMap extracts: what is read from them, and how malformed ones are reported.
 @Suite struct ExtractTests {
     private let folder: TemporaryPlace
 
@@ -22,7 +22,7 @@ import Testing
         var writer = PBFWriter.crossing
         (writer.packing, writer.isDense) = (packing, isDense)
         let network = try #require(try self.compile(writer.bytes))
-        // Four arms: the building is no street, and node 11 is only a bend.
+        // Four arms: the building is not a street, and node 11 is only a bend.
         #expect(network.nodeCount == 5 && network.graph.edges.count == 4 && network.graph.shapes.count == 1)
         #expect(network.attribution.contains("OpenStreetMap"))
         let names = Set(network.graph.edges.indices.compactMap { network.graph.name(of: $0) })
@@ -31,14 +31,16 @@ import Testing
             network.route(through: [try place(48.200, 16.300), try place(48.204, 16.300)], by: .car))
         #expect(abs(route.meters - 536) < 10)
         #expect(route.line.count == 4)
-        // 15 s at the lights in the middle are part of some 50 s.
+        // 15 s at the lights in the middle are included in about 50 s.
         #expect(route.seconds > 40 && route.seconds < 90)
         // The lights are at the ends of all four arms.
         let lights = StreetRule.lights(atStart: true) | StreetRule.lights(atStart: false)
         #expect(network.graph.edges.allSatisfy { $0.rule & lights != 0 })
     }
 
-    @Test(arguments: [true, false]) func `a table that contains texts twice means the same`(isDense: Bool) throws {
+    @Test(arguments: [true, false]) func `a table that contains texts twice is read like any other`(isDense: Bool)
+        throws
+    {
         var writer = PBFWriter.crossing
         writer.isDense = isDense
         // From the south-west to the south-east, over the crossing.
@@ -55,7 +57,7 @@ import Testing
         #expect(twice.map() == once.map())
     }
 
-    @Test func `streets at the 180th meridian are reported, and so are steps that are too long`() throws {
+    @Test func `streets at the 180th meridian are reported, and so are segments that are too long`() throws {
         func lines(_ streets: [TestStreet]) throws -> [String] {
             let input = try self.folder.write("fiji.geojson", try Town.geoJSON(streets))
             var lines: [String] = []
@@ -96,7 +98,7 @@ import Testing
             ])
     }
 
-    @Test func `a way ends before a step that is too long, and starts again after it`() throws {
+    @Test func `a way ends before a segment that is too long, and starts again after it`() throws {
         let fiji = TestStreet(places: [(-16.8, 179.9), (-16.8, 179.99), (-16.8, -179.99), (-16.8, -179.9)])
         let network = try Town.network([fiji], in: self.folder)
         #expect(network.graph.edges.count == 2)
@@ -184,7 +186,7 @@ import Testing
                 }
             }
         }
-        // Otherwise only the checks of the format would have been tried.
+        // Otherwise, only the checks of the format would have been tested.
         #expect(compiled > 0)
     }
 
@@ -224,7 +226,7 @@ import Testing
         } throws: { "\($0)".contains("more than 33554432 bytes") }
     }
 
-    @Test func `other files are refused by name`() throws {
+    @Test func `files in other formats are refused with their names`() throws {
         let text = try self.folder.write("notes.txt", "streets".utf8)
         for (path, message) in [
             (text, "unknown format"), (self.folder.file("absent"), "cannot be read: No such file or directory"),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Streets
 
-/// Lines of GeoJSON files that repeat each other, and nodes of extracts at one place.
+/// Lines of GeoJSON files that repeat each other, and nodes of extracts that are at the same place.
 @Suite struct OverlapTests {
     private let folder: TemporaryPlace
 
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `bends in what two lines have in common are no crossings`(isReversed: Bool) throws {
+    func `bends in the common part of two lines are not crossings`(isReversed: Bool) throws {
         let ends = [try place(48.0, 16.0), try place(48.0, 16.008)]
         let whole = try Town.network([TestStreet(places: Self.bends)], in: self.folder, "whole")
         let other = Array(Self.bends[1...])
@@ -38,7 +38,7 @@ import Testing
         #expect(abs(route.seconds - (try #require(whole.route(through: ends, by: .car)).seconds)) < 0.5)
     }
 
-    @Test func `lines with other rules, shapes or directions are streets of their own`() throws {
+    @Test func `lines with different rules, shapes or directions are separate streets`() throws {
         let (line, oneWay) = (Array(Self.bends[..<3]), ["highway": "residential", "oneway": "yes"])
         for (other, tags) in [
             (TestStreet(places: line, tags: ["highway": "primary"]), ["highway": "residential"]),
@@ -69,9 +69,9 @@ import Testing
         #expect(abs(route.meters - 445) < 2)
     }
 
-    @Test func `a street without a length does no harm to turns, snapping and the map`() throws {
+    @Test func `a street without a length does not affect turns, snapping and the map`() throws {
         var writer = PBFWriter.crossing
-        // Node 14 is at the place of the crossing 12. Both are junctions, and one turn there is forbidden.
+        // Node 14 is at the same place as the crossing 12. Both are junctions, and one turn there is forbidden.
         writer.nodes.append(.init(id: 14, latitude: 48.202, longitude: 16.302))
         writer.ways = [
             .init(id: 1, tags: [("highway", "primary"), ("name", "A")], nodes: [10, 11, 12]),

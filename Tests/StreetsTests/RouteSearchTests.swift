@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: 1...20)
-    func `a search with landmarks finds the fastest way for every vehicle`(_ seed: UInt64) throws {
+    func `a search with landmarks finds the fastest route for every vehicle`(_ seed: UInt64) throws {
         let network = try Town.network(Town.random(seed: seed), in: self.folder)
         let graph = network.graph
         let space = try #require(SearchSpace(nodes: graph.nodes.count))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Streets
 
-/// Compiled files that were damaged on the way.
+/// Compiled files that were damaged in transfer.
 @Suite struct StreetFileTests {
     private let folder: TemporaryPlace
 
@@ -30,7 +30,7 @@ import Testing
         return try StreetNetwork(path: path)
     }
 
-    /// The same bytes with the checksum that belongs to them.
+    /// The same bytes with a matching checksum.
     private static func sealed(_ bytes: [UInt8]) -> [UInt8] {
         var sealed = bytes
         let checksum = bytes.withUnsafeBytes {
@@ -67,7 +67,7 @@ import Testing
         var opened = 0
         for _ in 0..<1_000 {
             var changed = bytes
-            // The table of sections and the sections, in groups of four bytes as most numbers have.
+            // The table of sections and the sections, in groups of four bytes, because most numbers have four.
             let start = Int.random(in: 8..<(changed.count / 4), using: &random) * 4
             for index in start..<start + 4 { changed[index] = Bool.random(using: &random) ? 0xFF : 0 }
             guard let network = try? self.opened(Self.sealed(changed)) else { continue }

@@ -100,7 +100,7 @@ import Testing
         ["building": "yes", "name": "Hall"], ["landuse": "forest"], ["man_made": "pipeline"], ["route": "ferry"],
         ["aeroway": "runway"], ["leisure": "track"], ["waterway": "river"], ["railway": "rail", "class": "street"],
         ["class": "unknown", "power": "cable"],
-    ]) func `a line with a key of another feature is no street`(tags: [String: String]) {
+    ]) func `a line with a key of another feature is not a street`(tags: [String: String]) {
         #expect(RoadClass(line: tags) == nil && StreetRule(tags: tags) == nil)
     }
 
@@ -123,10 +123,10 @@ import Testing
         #expect(StreetRule(tags: ["highway": "primary", "maxspeed": text])?.limit == limit)
     }
 
-    @Test func `a street for local traffic is used by those who live there only`() throws {
+    @Test func `a street for local traffic is used only to reach places in it`() throws {
         let network = try self.square(["highway": "residential", "motor_vehicle": "destination"])
         let (west, east) = (try place(48.002, 16.0), try place(48.002, 16.005))
-        // Around the north it is a little longer, and through the local street a car would be slower.
+        // The way around the north is a little longer, but a car would be slower through the local street.
         let around = try #require(network.route(through: [west, east], by: .car))
         let through = try #require(network.route(through: [west, east], by: .foot))
         #expect(around.meters > through.meters)
@@ -181,7 +181,7 @@ import Testing
         #expect(network.segments(near: here, within: .infinity, atMost: 10, for: nil).count == 4)
     }
 
-    @Test(arguments: 1...5) func `distances are those of the shortest ways`(_ seed: UInt64) throws {
+    @Test(arguments: 1...5) func `distances are those of the shortest paths`(_ seed: UInt64) throws {
         let network = try Town.network(Town.random(seed: seed, rows: 6, columns: 6), in: self.folder)
         let graph = network.graph
         var random = Seeded(state: seed)
@@ -195,7 +195,7 @@ import Testing
                 let all = network.distances(from: from, to: positions, within: 10_000, for: vehicle)
                 let short = network.distances(from: from, to: positions, within: 400, for: vehicle)
                 for (index, length) in all.enumerated() {
-                    // One search for all is one search for each.
+                    // One search for all places gives the same results as one search for each.
                     let alone = network.distances(from: from, to: [positions[index]], within: 10_000, for: vehicle)[0]
                     #expect(alone == length)
                     #expect(short[index] == length.flatMap { $0 <= 400 ? $0 : nil })

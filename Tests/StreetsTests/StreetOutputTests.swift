@@ -36,7 +36,7 @@ import Testing
         try self.link("linked", to: self.folder.path)
         let before = try Data(contentsOf: URL(fileURLWithPath: self.input))
         #expect {
-            // The absent file would be the error, if the output were not checked first.
+            // If the output were not checked first, the error would be about the missing file.
             _ = try StreetCompiler.compile(
                 inputs: [self.folder.file("absent"), self.input], output: self.folder.file(name))
         } throws: {
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `a symbolic link stays one, and the file that it names is written`() throws {
+    @Test func `a symbolic link stays a link, and its target is written`() throws {
         let inner = self.folder.file("folder")
         try FileManager.default.createDirectory(atPath: inner, withIntermediateDirectories: false)
         try self.link("current", to: "folder/next")
@@ -72,7 +72,9 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: inner).sorted() == ["new.streets", "next"])
     }
 
-    @Test(arguments: [0o640, 0o604, 0o666]) func `a file that is replaced hands on its permissions`(mode: Int) throws {
+    @Test(arguments: [0o640, 0o604, 0o666]) func `a new file keeps the permissions of the one that it replaces`(
+        mode: Int
+    ) throws {
         let output = try self.folder.write("old.streets", "old".utf8)
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: output)
         try self.compile(to: output)

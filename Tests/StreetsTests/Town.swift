@@ -24,7 +24,7 @@ final class TemporaryPlace: Sendable {
     }
 }
 
-/// SplitMix64, so that every run has the same towns.
+/// SplitMix64, so that every run generates the same towns.
 struct Seeded: RandomNumberGenerator {
     var state: UInt64
 

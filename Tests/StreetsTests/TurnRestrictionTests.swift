@@ -9,8 +9,8 @@ import Testing
 
     init() throws { self.folder = try TemporaryPlace() }
 
-    /// A town of nine crossings, 100 m apart. Node 10 * row + column; row 1 is in the south, column 1 in the west. Ways in a row
-    /// have the number of their western node times 100, ways in a column that of their southern node times 100 plus 1.
+    /// A town of nine crossings, 100 m apart. Node 10 * row + column; row 1 is in the south, column 1 in the west. Ways in a
+    /// row have the number of their western node times 100, ways in a column that of their southern node times 100 plus 1.
     private func town(_ relations: [PBFWriter.Relation] = []) -> PBFWriter {
         var writer = PBFWriter()
         for row in 1...3 {
@@ -33,7 +33,7 @@ import Testing
         return try StreetNetwork(path: self.folder.file("town.streets"))
     }
 
-    /// From the middle of the way south of the central crossing to that of the way west or east of it, in metres.
+    /// Meters from the middle of the way south of the central crossing to the middle of the way west or east of it.
     private func meters(
         _ network: StreetNetwork, to longitude: Double = 16.3 + 1.5 * 0.00135, by vehicle: Vehicle = .car
     ) throws -> Double {
@@ -44,7 +44,7 @@ import Testing
 
     private static let noLeft = PBFWriter.Relation.restriction(1, "no_left_turn", from: 1201, via: 22, to: 2100)
 
-    @Test func `cars do not turn where it is forbidden, and others do`() throws {
+    @Test func `cars do not turn where it is forbidden, and other vehicles do`() throws {
         #expect(try self.meters(try self.compile(self.town())) < 110)
         let network = try self.compile(self.town([Self.noLeft]))
         // Around a block.
@@ -52,7 +52,7 @@ import Testing
         #expect(try self.meters(network, by: .truck) > 250)
         #expect(try self.meters(network, by: .bicycle) < 110)
         #expect(try self.meters(network, by: .foot) < 110)
-        // To the right, it is allowed.
+        // A turn to the right is allowed.
         #expect(try self.meters(network, to: 16.3 + 2.5 * 0.00135) < 110)
     }
 
@@ -73,7 +73,7 @@ import Testing
         #expect(try self.meters(network) < 110)
     }
 
-    @Test func `restrictions over another way and of missing streets are counted`() throws {
+    @Test func `restrictions along other ways or with missing streets are counted`() throws {
         var over = Self.noLeft
         over.members[1] = ("via", 1, 2100)
         let missing = PBFWriter.Relation.restriction(2, "no_left_turn", from: 77, via: 22, to: 2100)
@@ -82,12 +82,13 @@ import Testing
         _ = try StreetCompiler.compile(inputs: [input], output: self.folder.file("a.streets")) { lines.append($0) }
         #expect(
             lines.contains(
-                "0 turn restrictions; 2 ignored (they lead over another way, or name streets that are missing)"))
+                "0 turn restrictions; 2 ignored (they pass along other ways, or refer to missing streets)"))
     }
 
     @Test func `extracts that overlap forbid a turn once`() throws {
         let network = try self.compile(self.town([Self.noLeft]), self.town([Self.noLeft]))
-        // The way that arrives, the three that it may continue on (one leads back), and the two that may follow each of them.
+        // The edge that arrives, the three edges on which it may continue (one leads back), and the two that may follow each
+        // of them.
         #expect(network.graph.copies.count == 1 + 3 + 3 * 2)
         #expect(try self.meters(network) > 250)
     }
@@ -108,7 +109,7 @@ import Testing
         #expect(plain.map() == restricted.map())
         let here = try place(48.2 + 1.5 * 0.0009, 16.3 + 2 * 0.00135)
         #expect(restricted.segments(near: here, within: 20, atMost: 9, for: .car).count == 1)
-        // A driver who turned anyway is followed.
+        // A driver who turned although it is forbidden is followed.
         let near = try place(48.2 + 2 * 0.0009, 16.3 + 1.5 * 0.00135)
         let positions = try [here, near].map {
             try #require(restricted.segments(near: $0, within: 20, atMost: 1, for: .car).first).position
@@ -140,14 +141,14 @@ import Testing
         let network = try self.compile(writer)
         #expect(try self.meters(network) > 250)
         #expect(try self.meters(network, to: 16.3 + 2.5 * 0.00135) > 250)
-        // Of several ways that must follow, one may be chosen.
+        // If several ways must follow, any of them may be chosen.
         writer.relations[0].tags[1].1 = "only_left_turn"
         let only = try self.compile(writer)
         #expect(try self.meters(only) < 110)
         #expect(try self.meters(only, to: 16.3 + 2.5 * 0.00135) < 110)
     }
 
-    @Test(arguments: [nil, "yes"]) func `a stop on a street with a restriction is left by the turns that are allowed`(
+    @Test(arguments: [nil, "yes"]) func `after a stop on a street with a restriction, only permitted turns are used`(
         oneway: String?
     ) throws {
         var writer = self.town([Self.noLeft])
@@ -176,7 +177,7 @@ import Testing
         throws
     {
         var writer = self.town([Self.noLeft])
-        // East of the central crossing, cars may go only on to a place without a way back, or turn round.
+        // East of the central crossing, cars can only continue to a place without a way back, or turn round.
         writer.nodes.append(.init(id: 99, latitude: 48.2 + 2 * 0.0009, longitude: 16.3 + 4 * 0.00135))
         writer.ways.removeAll { [1301, 2301].contains($0.id) }
         writer.ways.append(.init(id: 2300, tags: [("highway", "residential"), ("oneway", "yes")], nodes: [23, 99]))
@@ -202,7 +203,7 @@ import Testing
         #expect(try self.compile(self.town([relation])).graph.copies.isEmpty)
     }
 
-    @Test func `a search from more places than it can tell apart uses the first ones`() throws {
+    @Test func `a search from more places than it can distinguish uses the first ones`() throws {
         let network = try self.compile(self.town([Self.noLeft]))
         let costs = TravelCosts(.car)
         let search = RouteSearch(graph: network.graph, costs: costs, landmarkScale: 1, fastest: 130)
@@ -220,7 +221,7 @@ import Testing
         var isAfter: Bool
     }
 
-    /// The least seconds for a car between the middles of two ways, by a search over directed ways (Dijkstra, unsorted).
+    /// The least seconds for a car between the middles of two ways, by a search over directed ways (Dijkstra, without a heap).
     ///
     /// - Parameters:
     ///   - forbidden: pairs of directed ways.
@@ -270,7 +271,7 @@ import Testing
             writer.ways[index].tags.append(("oneway", "yes"))
         }
         let plain = try self.compile(writer).graph
-        // Ways become edges of one piece, so an edge is known by its two nodes.
+        // Each way becomes one edge, so its two nodes identify it.
         let points = writer.nodes.map { StreetPoint(latitude: $0.latitude, longitude: $0.longitude) }
         func edge(_ way: PBFWriter.Way) throws -> Int {
             let ends = way.nodes.map { id in points[writer.nodes.firstIndex { $0.id == id } ?? 0] }
@@ -292,7 +293,7 @@ import Testing
             func next(_ way: PBFWriter.Way) throws -> UInt32 {
                 UInt32(try edge(way)) << 1 | (way.nodes[0] == node.id ? 0 : 1)
             }
-            // Of one way, several that must follow would contradict each other.
+            // From one way, several restrictions that each permit only one turn would contradict each other.
             let isOnly = Bool.random(using: &random) && mustFollow[arrival] == nil
             writer.relations.append(
                 .restriction(id, isOnly ? "only_left_turn" : "no_left_turn", from: from.id, via: node.id, to: to.id))

@@ -67,7 +67,7 @@ package struct ClusterFleet: Sendable {
             try await master.endpoint.carryOut("CLUSTER", "ADDSLOTSRANGE", "\(first)", "\(last)")
             try await master.endpoint.carryOut("CLUSTER", "SET-CONFIG-EPOCH", "\(number + 1)")
         }
-        // Each node meets each other one: gossip alone would take seconds.
+        // Each node meets every other one, because gossip alone would take seconds.
         for (number, node) in self.nodes.enumerated() {
             for other in self.nodes.prefix(number) {
                 let port = try await other.endpoint.carryOut("CONFIG", "GET", "cluster-port").array?.last?.text ?? ""
@@ -116,7 +116,7 @@ package struct ClusterFleet: Sendable {
         }
     }
 
-    /// The node that claims to serve a slot; of two, the one with the greater epoch.
+    /// The node that claims to serve a slot; of several, the one with the greatest epoch.
     package func master(of slot: Int) async throws -> Node {
         let owners = try await self.views().compactMap { $0.own }.filter { $0.isMaster && $0.owns(slot) }
         guard let owner = owners.max(by: { $0.epoch < $1.epoch }) else {
@@ -138,8 +138,8 @@ package struct ClusterFleet: Sendable {
 
     // MARK: Operations
 
-    /// `CLUSTER FAILOVER`: a replica and its master change roles, and all nodes know it. Repeated every few seconds: masters
-    /// vote at most once in two timeouts, and an attempt without their votes is abandoned.
+    /// `CLUSTER FAILOVER`: a replica and its master swap roles, and all nodes know it. Repeated every few seconds, because
+    /// masters vote at most once in two timeouts, and an attempt without their votes is abandoned.
     package func failOver(to replica: Node) async throws {
         var asked = ContinuousClock.now - Self.attempt
         try await becomes("\(replica.port) is a master") {

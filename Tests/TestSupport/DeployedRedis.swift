@@ -41,7 +41,7 @@ package enum DeployedRedis: String, CaseIterable, Sendable {
         try await Turns.servers.take { try await self.runBeside(options: options, body) }
     }
 
-    /// The same inside the body of another server, whose turn it shares: waiting for a second turn there could deadlock.
+    /// The same inside the body of another server, whose turn it shares. Waiting for a second turn there could deadlock.
     package func runBeside<Result: Sendable>(
         options: [String] = [], _ body: (RedisServer) async throws -> Result
     ) async throws -> Result {

@@ -7,7 +7,7 @@ package enum FakePort {
     /// Accepts connections while `body` runs.
     ///
     /// - Parameters:
-    ///   - greeting: what each connection receives; `nil`: it is closed at once, like by a balancer without a backend.
+    ///   - greeting: the bytes that each connection receives; `nil` closes it immediately, like a balancer without a backend.
     ///   - body: called with the port, on 127.0.0.1.
     package static func running<Result: Sendable>(
         greeting: String?, _ body: (Int) async throws -> Result

@@ -25,8 +25,8 @@ package struct FleetSite: Sendable {
         }
     }
 
-    /// A server that is not started, on a TCP port and in its own folder: nothing on disk except the fleet's own state, as in
-    /// the live role (`redis.md`), and replicas that synchronize immediately.
+    /// A server that has not been started, on a TCP port and in its own folder. It writes nothing to disk except the fleet's
+    /// own state, as in the live role (`redis.md`), and its replicas synchronize immediately.
     ///
     /// - Parameter options: additional arguments of redis-server, which take precedence.
     package func redis(_ name: String, options: [String]) async throws -> RestartableRedis {

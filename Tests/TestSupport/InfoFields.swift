@@ -1,4 +1,4 @@
-// The reply of INFO, for tests that compare what a server says about itself.
+// The reply of INFO, for tests that check what a server reports about itself.
 
 /// The `name:value` lines of INFO.
 package struct InfoFields: Sendable {

@@ -1,10 +1,10 @@
-// A validator for JSON Schema 2020-12, as far as the project's documents use it. An unknown keyword is an error, so that no
-// schema promises what nothing checks.
+// A validator for the parts of JSON Schema 2020-12 that the project's documents use. An unknown keyword is an error, so that
+// no schema promises anything that is not checked.
 
 /// The schemas of one document, which may refer to each other.
 package struct JSONSchema: Sendable {
     private let document: JSONValue
-    /// Whether members that an object's `properties` do not list are errors, unless `additionalProperties` says otherwise: the
+    /// Whether members that an object's `properties` do not list are errors, unless `additionalProperties` permits them: the
     /// document should describe everything.
     private let isClosed: Bool
 
@@ -80,7 +80,7 @@ package struct JSONSchema: Sendable {
         }
     }
 
-    /// For keywords that look at several members of an object.
+    /// For keywords that concern several members of an object.
     private var opened: JSONSchema { JSONSchema(document: self.document) }
 
     private func fits(_ value: JSONValue, _ schema: JSONValue) -> Bool {

@@ -1,4 +1,4 @@
-// All content of a Redis, for comparisons: a script that refuses must not change anything.
+// The whole content of a Redis, for comparisons: a script that refuses must not change anything.
 
 package import Redis
 

@@ -13,7 +13,7 @@ package final class KeyIssuer: Sendable {
         case body(String)
         case status(Int)
         case redirect(to: String)
-        /// Nothing, until another answer is set.
+        /// No answer until another one is set.
         case silence
     }
 

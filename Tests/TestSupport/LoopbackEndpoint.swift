@@ -42,11 +42,11 @@ package enum LoopbackEndpoint: Hashable, Sendable {
     }
 }
 
-/// Returns a TCP port of this host that is currently free; no other test of this process gets it.
+/// Returns a TCP port of this host that is currently free. No other test of this process gets it.
 ///
-/// It is outside the range from which the kernel assigns client ports (from 32,768 on Linux): otherwise a server that is down
-/// for a while could find its port used by a client, or by a client connected to itself. It is tested by connecting, not by
-/// listening: a process that is being started at the same time would inherit a listening socket for a moment.
+/// It is outside the range from which the kernel assigns client ports (from 32,768 on Linux). Otherwise, a server that is down
+/// for a while could find its port used by a client, or by a client that is connected to itself. It is tested by connecting,
+/// not by listening, because a process that is being started at the same time would inherit a listening socket for a moment.
 package func freePort() async throws -> Int {
     for _ in 0..<UsedPorts.maxAttempts {
         let port = Int.random(in: UsedPorts.range)

@@ -1,5 +1,5 @@
-// Simulates network and server faults: a proxy in front of a Redis that drops selected pushes, and can be slow, silent or down.
-// Everything else passes unchanged. Held-back bytes are stored in memory.
+// Simulates network and server faults: a proxy in front of a Redis that drops selected pushes, and can be slow, silent or
+// down. Everything else passes unchanged. Bytes that it holds back stay in memory.
 
 package import NIOCore
 package import Redis
@@ -10,14 +10,14 @@ private import NIOPosix
 /// Which of the future pushes to drop, across all connections.
 package enum Loss: Hashable, Sendable {
     case none
-    /// The push with this number, counted from 1 since this was set.
+    /// Drops the push with this number, counted from 1 since this was set.
     case push(number: Int)
-    /// All pushes of one channel.
+    /// Drops all pushes of one channel.
     case channel(String)
     case all
 }
 
-/// A proxy with its own endpoint, while `running` runs. Its switches take effect with the next byte.
+/// A proxy with its own endpoint, for as long as `running` runs. Its switches take effect with the next byte.
 package struct LossyProxy: Sendable {
     /// Where clients connect.
     package let endpoint: LoopbackEndpoint
@@ -61,13 +61,13 @@ package struct LossyProxy: Sendable {
     /// Delay of bytes in each direction.
     package func delay(_ delay: TimeAmount) async throws { try await self.onLoop { $0.delay = delay } }
 
-    /// A black hole: connections stay open and are even accepted, but nothing passes, not even their end.
+    /// A black hole: connections stay open and are even accepted, but nothing passes, not even the end of a connection.
     package func hold() async throws { try await self.onLoop { $0.isHolding = true } }
 
     /// Releases held-back bytes in order, followed by new ones.
     package func goOn() async throws { try await self.onLoop { $0.isHolding = false } }
 
-    /// Closes all connections on both sides, with everything held back.
+    /// Closes all connections on both sides, and discards everything that is held back.
     package func cut() async throws { try await self.onLoop { $0.cut() } }
 
     /// Whether new connections are closed immediately; existing ones are not affected.

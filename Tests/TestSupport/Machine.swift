@@ -1,9 +1,9 @@
-// Exclusive use of the machine, and the trait by which a suite requests it: so that all tests can run in one process, without
+// Exclusive use of the machine, and the trait by which a suite requests it. With it, all tests can run in one process, without
 // lists of suites that must not run together.
 
 package import Testing
 
-/// Admits tests in the rounds that `MachineRounds` decides. A task that has been admitted can ask again.
+/// Admits tests in the rounds that `MachineRounds` decides. A task that has been admitted may request again.
 package actor Machine {
     package static let this = Machine()
 
@@ -81,11 +81,11 @@ extension Trait where Self == NeedsMachine {
     package static func needsMachine(for use: MachineUse) -> Self { NeedsMachine(use: use) }
 }
 
-/// Why a server that is meant to be killed did not start.
+/// Why a server that a test wants to kill did not start.
 struct SharedMachine: Error, CustomStringConvertible {
     let description = "a test that kills servers needs @Suite(.needsMachine(for: .faults)) or @Test(...)"
 
-    /// Throws when other tests, which measure response times, may be running.
+    /// Throws if other tests, which measure response times, may be running.
     static func refuse() throws {
         guard let use = Machine.use, use != .shared else { throw Self() }
     }

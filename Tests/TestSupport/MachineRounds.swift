@@ -14,8 +14,8 @@ package enum MachineUse: Int, CaseIterable, Comparable, Sendable {
 }
 
 /// Tests of one use are admitted together, and so is every test of that use that arrives while one of them runs. When the last
-/// one has finished, the machine goes to the first use in the order above that a test waits for. No test starves: a run has a
-/// finite number of tests, each is admitted once, and the machine changes hands when those of one use are finished.
+/// one has finished, the machine is given to the first use in the order above for which a test waits. No test starves: a run
+/// has a finite number of tests, each is admitted once, and the use changes when those of one use are finished.
 package struct MachineRounds {
     /// The current use; `nil` before the first round.
     private var current: MachineUse?
@@ -28,7 +28,7 @@ package struct MachineRounds {
 
     /// - Returns: whether it is admitted immediately; otherwise it waits for `next()`.
     package mutating func arrives(_ use: MachineUse) -> Bool {
-        // Sharing starts immediately: all tests of a run arrive at the same time, and those that share go first.
+        // Sharing starts immediately, because all tests of a run arrive at the same time, and those that share go first.
         guard self.current == use || (self.isEmpty && use == .shared) else {
             self.waiting.insert(use)
             return false

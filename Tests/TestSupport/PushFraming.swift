@@ -1,5 +1,5 @@
-// Finds the pushes in a server's byte stream (RESP2): just enough of the protocol to drop one of them and nothing else. From
-// the first byte that is not RESP, everything passes unchanged.
+// Finds the pushes in a server's byte stream (RESP2). It understands just enough of the protocol to drop one push and nothing
+// else. From the first byte that is not RESP, everything passes unchanged.
 
 package import NIOCore
 

@@ -1,5 +1,5 @@
-// One connection to one Redis, like redis-cli: commands go out, replies come in unchanged. It follows no redirections and does
-// not reconnect, so that a test sees what a server sends, and when it disconnects.
+// One connection to one Redis, like redis-cli: commands are sent and replies returned unchanged. It follows no redirections
+// and does not reconnect, so that a test sees what a server sends, and when it disconnects.
 
 package import Redis
 

@@ -3,7 +3,7 @@
 internal import Foundation
 internal import Glibc
 
-/// Runs blocking code on its own thread: the thread pool of the tests also runs the gateway's routes.
+/// Runs blocking code on a separate thread, because the thread pool of the tests also runs the gateway's routes.
 package func blocking<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread { continuation.resume(with: Swift.Result { try body() }) }
@@ -21,8 +21,8 @@ package final class RawSocket {
     }
 
     /// - Parameters:
-    ///   - kernelBytes: approximate size of the kernel's buffers. When small, everything sent has been read by the gateway,
-    ///     and everything unread waits in it.
+    ///   - kernelBytes: approximate size of the kernel's buffers. If it is small, everything sent has been read by the
+    ///     gateway, and everything unread waits in the gateway.
     ///   - host: the last byte of the loopback address to connect from.
     package init(port: Int, kernelBytes: Int32? = nil, from host: UInt8? = nil) throws {
         self.descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -71,7 +71,7 @@ package final class RawSocket {
     /// Ends the output; answers still arrive.
     package func finish() { shutdown(self.descriptor, Int32(SHUT_WR)) }
 
-    /// Makes closing this object a reset (socket(7), SO_LINGER), as when a phone loses its network.
+    /// Makes closing this object reset the connection (socket(7), SO_LINGER), as when a phone loses its network.
     package func resetWhenClosed() {
         var atOnce = linger(l_onoff: 1, l_linger: 0)
         setsockopt(self.descriptor, SOL_SOCKET, SO_LINGER, &atOnce, socklen_t(MemoryLayout<linger>.size))

@@ -54,7 +54,8 @@ package struct SentinelFleet: Sendable {
         ]
     }
 
-    /// Makes Sentinels poll and communicate more often than by default, and not mistake a busy machine for a clock error, ms.
+    /// The interval in ms at which Sentinels poll and communicate: shorter than by default, but long enough that a busy
+    /// machine is not mistaken for a clock error.
     private static let haste = ["info-period", "500", "publish-period", "200", "tilt-trigger", "20000"]
 
     /// All Sentinels, as a redis+sentinel URL.

@@ -13,13 +13,13 @@ private import FoundationEssentials
 #endif
 
 extension RedisServer {
-    /// Until `thaw` it keeps its connections but does not respond.
+    /// Freezes it: until `thaw` it keeps its connections but does not respond.
     package func freeze() { _ = kill(self.processID, SIGSTOP) }
     package func thaw() { _ = kill(self.processID, SIGCONT) }
     /// Kills it without a shutdown.
     package func crash() { _ = kill(self.processID, SIGKILL) }
 
-    /// After a crash: another server, at the same socket file, while `body` runs.
+    /// Restarts after a crash: another server at the same socket file, while `body` runs.
     package func successor(options: [String] = [], _ body: () async throws -> Void) async throws {
         try await RedisServer.running(options: options) { successor in
             try FileManager.default.removeItem(atPath: self.socketPath)

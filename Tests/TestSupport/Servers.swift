@@ -1,5 +1,5 @@
-// Servers that start and stop in any order within one scope, whereas with `RedisServer.running` each must stop before the one
-// around it: for tests in which servers die and recover, and for fleets.
+// Servers that start and stop in any order within one scope, for tests in which servers die and recover, and for fleets. With
+// `RedisServer.running`, each server must stop before the one around it.
 
 package import Embedded
 

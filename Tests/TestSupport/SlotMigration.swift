@@ -1,5 +1,5 @@
-// Moves a slot from one master to another like redis-cli --cluster reshard, but step by step, so that a test can stop in the
-// middle: between `begin` and `finish`, requests for keys that are no longer on the source are answered with ASK.
+// Moves a slot from one master to another like redis-cli --cluster reshard, but step by step, so that a test can stop in
+// between: after `begin` and before `finish`, requests for keys that are no longer on the source are answered with ASK.
 
 private import Redis
 
@@ -53,10 +53,10 @@ package struct SlotMigration: Sendable {
         }
     }
 
-    /// Assigns the slot to the target and notifies all masters, the target first, so that nobody is redirected to a node that
-    /// refuses.
+    /// Assigns the slot to the target and notifies all masters, the target first, so that no client is redirected to a node
+    /// that refuses.
     ///
-    /// - Throws: `KeysLeft`; the source would delete them, because the target's claim takes precedence.
+    /// - Throws: `KeysLeft` if keys are left. The source would delete them, because the target's claim takes precedence.
     package func finish() async throws {
         let count = try await self.source.endpoint.carryOut("CLUSTER", "COUNTKEYSINSLOT", "\(self.slot)").integer
         guard count == 0 else { throw KeysLeft(count: count ?? 0, slot: self.slot) }
@@ -65,7 +65,7 @@ package struct SlotMigration: Sendable {
         }
     }
 
-    /// Keys were not moved.
+    /// Some keys were not moved.
     package struct KeysLeft: Error, CustomStringConvertible {
         package let count: Int64
         package let slot: Int

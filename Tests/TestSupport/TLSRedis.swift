@@ -14,7 +14,7 @@ package struct TLSRedis: Sendable {
     package let authorityPath: String
     /// A client certificate that the server accepts.
     package let client: TestAuthority.Files
-    /// For further certificates; deleted with the server.
+    /// Signs further certificates. Its folder is deleted with the server.
     package let folder: String
 
     /// Runs a started server while `body` runs.

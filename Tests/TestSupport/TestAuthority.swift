@@ -8,7 +8,7 @@ private import X509
 
 /// A CA that lives as long as this value. All keys are ECDSA P-256.
 package struct TestAuthority: Sendable {
-    /// The certificate for those that should trust it.
+    /// The certificate, for clients and servers that should trust this CA.
     package let certificatePEM: String
     private let name: DistinguishedName
     private let key: Certificate.PrivateKey

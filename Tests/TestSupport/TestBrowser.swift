@@ -1,4 +1,4 @@
-// What a browser does with push messages (RFC 8291), written from the receiver's side.
+// The receiver's side of push messages (RFC 8291), as implemented by a browser.
 
 package import Crypto
 import Foundation

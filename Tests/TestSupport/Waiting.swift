@@ -1,4 +1,4 @@
-// Waiting for conditions without a signal, and the reasons of failures.
+// Waiting for conditions that send no signal, and the reasons of failures.
 
 package import NIOCore
 package import Redis
@@ -19,8 +19,8 @@ package func eventually(
     return true
 }
 
-/// Yields the processor to what is waited for: the only place where time passes in a test. A cancelled task ends at the next
-/// check.
+/// Yields the processor to the work that is awaited. This is the only place where time passes in a test. A cancelled task ends
+/// at the next check.
 package func pause(_ pace: Duration) async {
     try? await MultiThreadedEventLoopGroup.singleton.next().scheduleTask(in: TimeAmount(pace)) {}.futureResult.get()
 }
@@ -68,5 +68,5 @@ package func becomes(
     }
 }
 
-/// Servers need a few seconds to agree; on a machine that is busy with other tests, many times that.
+/// Servers need a few seconds to agree, and many times as long on a machine that is busy with other tests.
 package let longestSettling = Duration.seconds(180)

@@ -62,7 +62,7 @@ extension RedisClient {
 }
 
 extension RedisTiming {
-    /// For tests that do not concern time: on a busy machine a reply may take long, but reconnecting may not.
+    /// For tests that do not concern time: on a busy machine a reply may take long, but reconnecting must not.
     package static var patient: RedisTiming {
         var timing = RedisTiming()
         timing.answer = .seconds(30)
@@ -76,8 +76,8 @@ extension Logger {
     package static var quiet: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
 }
 
-/// A limited number of turns, granted in order of request. A task that has one gets further ones immediately: two tasks that
-/// each waited for the other's turn would deadlock.
+/// A limited number of turns, granted in the order of requests. A task that has a turn gets further ones immediately, because
+/// two tasks that each wait for the other's turn would deadlock.
 package actor Turns {
     package static let servers = Turns(8, for: .shared)
 

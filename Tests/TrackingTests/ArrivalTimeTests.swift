@@ -129,10 +129,10 @@ import Testing
         #expect(trip.seconds == 39 && trip.reasons == [.due, .near])
         trip.answer = { 50 - $0 }
         trip.pass(seconds: 29)
-        // 10 s before the arrival, the next calculation is that of a rider who is overdue.
+        // 10 s before the arrival, the next calculation is that of an overdue rider.
         #expect(trip.seconds == 0 && trip.calculated == [1, 21, 31, 50])
         #expect(trip.reasons == [.due, .near, .near, .overdue])
-        // Queries are as frequent as otherwise.
+        // Providers are not queried more often than otherwise.
         trip.pass(seconds: 60)
         #expect(zip(trip.calculated, trip.reasons).filter { $1 == .due }.map { $0.0 } == [1, 61])
     }
@@ -143,7 +143,7 @@ import Testing
         trip.isNear = true
         trip.pass(seconds: 45)
         #expect(trip.seconds == 1 && Set(trip.reasons) == [.due, .near])
-        // Nobody is told the same or a later time.
+        // Nobody receives the same time again, or a later one.
         var arrival = ArrivalTime()
         arrival.observe(metersToGo: 100, isNear: true, now: 0)
         let changes = [(0.0, 60.0), (10, 70), (20, 41), (30, 20)].map { now, seconds in

@@ -3,22 +3,22 @@ import Foundation
 
 @testable import Tracking
 
-/// Rides as a gateway shows them: a phone that reads once a second reports at the interval it is asked for, and its fixes are
+/// Rides as a gateway shows them: a phone takes a reading each second and reports at the requested interval, and its fixes are
 /// validated and filtered. `tracking.mjs` moves the page's marker by the result.
 struct AskedRide: Encodable {
     let name: String
-    /// m/s: a rider that is faster counts as moving.
+    /// m/s. A faster rider counts as moving.
     let moving: Double
     /// The true course: ms, degrees north and east, m/s.
     var truth: [[Double]] = []
     /// Messages: ms of arrival, `at`, `lat`, `lon`, `spd`, `hdg`.
     var messages: [[Double?]] = []
-    /// Seconds between reports, on average while the rider moves.
+    /// Average number of seconds between reports while the rider moves.
     var interval = 0.0
 
     /// - Parameters:
-    ///   - readings: one a second.
-    ///   - truth: as many; `nil` if the readings are exact.
+    ///   - readings: one per second.
+    ///   - truth: the true positions, one for each reading; `nil` if the readings are exact.
     init(_ name: String, moving: Double, _ readings: [Reading], truth: [NoisyRide.Moment]?, by vehicle: Vehicle? = nil)
     {
         (self.name, self.moving) = (name, moving)

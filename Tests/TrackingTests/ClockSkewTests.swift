@@ -11,8 +11,8 @@ import Testing
         var notices: [Int64] = []
 
         /// - Parameters:
-        ///   - behind: how many ms the phone's clock is behind in a second.
-        ///   - delay: ms until a reading of a second is received.
+        ///   - behind: how many ms the phone's clock is behind at a given second.
+        ///   - delay: ms until the reading of a given second is received.
         mutating func ride(
             _ seconds: Range<Int64>, behind: (Int64) -> Int64, delay: (Int64) -> Int64 = { 80 + $0 * 37 % 300 }
         ) {
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: [-4, -1, 0, 1, 4] as [Int64])
-    func `a clock that is wrong by less than 5 s is left alone`(behind: Int64) {
+    func `a clock that is wrong by less than 5 s is not corrected`(behind: Int64) {
         var trip = Trip()
         trip.ride(0..<244, behind: { _ in behind * 1000 })
         #expect(trip.shown.count == 244 && trip.notices.isEmpty && trip.validator.skew.correction == 0)
@@ -66,7 +66,7 @@ import Testing
     @Test func `messages that waited in a tunnel do not count as a slow clock`() {
         var trip = Trip()
         trip.ride(0..<60, behind: { _ in 0 })
-        // 90 s without a network; then everything arrives at once.
+        // 90 s without a network; then everything arrives at the same time.
         trip.ride(60..<150, behind: { _ in 0 }, delay: { (150 - $0) * 1000 })
         trip.ride(150..<240, behind: { _ in 0 })
         #expect(trip.notices.isEmpty && trip.validator.skew.correction == 0)
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: [-120, -60, -40, -20, 20, 60, 120] as [Int64])
-    func `a clock that is set during the trip, and set right again, costs few readings`(behind: Int64) {
+    func `a clock that is set wrong during the trip, and then right again, costs few readings`(behind: Int64) {
         var trip = Trip()
         trip.ride(0..<600, behind: { (200..<400).contains($0) ? behind * 1000 : 0 })
         #expect(trip.shown.count >= 594, "\(trip.shown.count)")
@@ -95,7 +95,7 @@ import Testing
     func `a clock that is ahead at the start of the trip is corrected before a reading is shown`(behind: Int64) {
         var trip = Trip()
         trip.ride(0..<300, behind: { _ in behind * 1000 }, delay: { 300 + $0 * 37 % 300 })
-        // Another device, whose clock is right, could take over at any time.
+        // Another device with a correct clock could take over at any time.
         #expect(trip.shown.count == 300)
         let ahead = trip.shown.enumerated().map { $1 - (Recordings.start + Int64($0) * 1000) }
         #expect(ahead.allSatisfy { (0...600).contains($0) }, "\(ahead)")
@@ -105,7 +105,7 @@ import Testing
     func `a clock that jumps ahead during the trip is corrected before a reading is shown`(behind: Int64) {
         var trip = Trip()
         trip.ride(0..<300, behind: { $0 < 100 ? 0 : behind * 1000 }, delay: { 300 + $0 * 37 % 300 })
-        // Another device, whose clock is right, could take over at any time.
+        // Another device with a correct clock could take over at any time.
         #expect(trip.shown.count == 300)
         let ahead = trip.shown.enumerated().map { $1 - (Recordings.start + Int64($0) * 1000) }
         #expect(ahead.allSatisfy { (-300...600).contains($0) }, "\(ahead)")

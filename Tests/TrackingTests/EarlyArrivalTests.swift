@@ -22,13 +22,13 @@ import Testing
         TravelEstimator(vehicle: vehicle).seconds(from: Point(Self.shop), to: Point(Self.home))
     }
 
-    /// Seconds from the start of the status to the arrival, as estimated at a second of it.
+    /// Seconds from the start of the status to the arrival, as estimated at a given second of the status.
     private static func seconds(_ early: EarlyArrival, at second: Int64 = 0) throws -> Double {
         let estimate = try #require(early.estimate(wall: Self.epoch + second * 1000))
         return Double(try #require(estimate.arrivesAt) - Self.epoch) / 1000
     }
 
-    @Test func `each step brings the arrival closer, by what it usually takes`() throws {
+    @Test func `each step brings the arrival closer by its usual duration`() throws {
         let travel = Self.travel(.bicycle)
         #expect(abs(try Self.seconds(Self.early(.accepted)) - (1200 + travel)) <= 1)
         #expect(abs(try Self.seconds(Self.early(.preparing)) - (1200 + travel)) <= 1)
@@ -39,7 +39,7 @@ import Testing
         #expect(abs(try Self.seconds(Self.early(.preparing, settings: settings)) - (90 + travel)) <= 1)
     }
 
-    @Test func `preparation counts from the acceptance, whenever it starts and whoever reads it`() throws {
+    @Test func `preparation counts from the acceptance, whenever it starts and whichever gateway reads it`() throws {
         let (accepted, minute) = (Self.early(.accepted), Int64(60_000))
         let promise = try #require(accepted.estimate(wall: Self.epoch)?.arrivesAt)
         for minutes in [Int64(0), 3, 14] {
@@ -53,7 +53,7 @@ import Testing
             #expect(moved.estimate(wall: at)?.arrivesAt == promise, "\(minutes)")
             #expect(read.estimate(wall: at) == moved.estimate(wall: at))
         }
-        // Accepted for the evening: nothing followed from the acceptance, so the start of the preparation counts.
+        // Accepted for the evening: the acceptance says nothing, so the start of the preparation counts.
         let evening = Self.epoch + 300 * minute
         #expect(accepted.estimate(wall: evening) == nil)
         var moved = accepted
@@ -61,7 +61,7 @@ import Testing
         #expect(moved.estimate(wall: evening)?.arrivesAt == promise + 300 * minute)
     }
 
-    @Test func `the estimate of a status that is ahead of the clock is not from the future`() throws {
+    @Test func `the estimate of a status that is ahead of the clock does not start in the future`() throws {
         for ahead in [Int64(0), 1_000, 29_000] {
             let wall = Self.epoch - ahead
             let estimate = try #require(Self.early(.inTransit).estimate(wall: wall))
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `the vehicle counts, and the range is wider than that of the way`() throws {
+    @Test func `the estimate depends on the vehicle, and its range is wider than that of the trip alone`() throws {
         #expect(
             try Self.seconds(Self.early(.readyForPickup, vehicle: .foot)) > Self.seconds(Self.early(.readyForPickup)))
         let estimate = try #require(Self.early(.preparing).estimate(wall: Self.epoch))
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `nothing is estimated before the acceptance, without a rider to be found, and after the end`() {
+    @Test func `there is no estimate before the acceptance, while no rider can be found, or after the end`() {
         for status in [JobStatus.pendingVendorAcceptance, .allocationFailed, .delivered, .cancelled] {
             #expect(Self.early(status).estimate(wall: Self.epoch) == nil)
         }
@@ -112,7 +112,9 @@ import Testing
         #expect(Self.early(.accepted, settings: settings).estimate(wall: Self.epoch) == nil)
     }
 
-    @Test func `an order is not expected before the promised time, and none is for another day`() throws {
+    @Test func `an order is not expected before the promised time, and an order for another day has no estimate`()
+        throws
+    {
         let promised = Self.epoch + 3_600_000
         let arrival = try #require(Self.early(.accepted, promisedFrom: promised).estimate(wall: Self.epoch)?.arrivesAt)
         #expect(abs(arrival - promised) <= 1000)
@@ -120,7 +122,7 @@ import Testing
     }
 
     @Test(arguments: [Int64.min, -1, 0, .max, 9_999_999_999_999])
-    func `absurd times and places trap nothing`(time: Int64) {
+    func `absurd times and places do not crash the process`(time: Int64) {
         var early = Self.early(.accepted, promisedFrom: time)
         _ = early.estimate(wall: time)
         early.move(to: .readyForPickup, at: time)

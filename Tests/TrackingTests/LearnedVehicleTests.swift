@@ -4,12 +4,12 @@ import Testing
 
 @testable import Tracking
 
-/// Which vehicle is learned from trips with another one in between, with jams and with rests.
+/// Which vehicle is learned from trips with a change of vehicle, with jams and with rests.
 @Suite struct LearnedVehicleTests {
     typealias Part = (seconds: Int, speed: Double)
 
-    /// A phone, how long its errors last (0 for errors that are independent, 1 for one that never changes), whether it
-    /// measures its speed, and within how many seconds walking is noticed.
+    /// A phone: how long its errors last (0 for independent errors, 1 for one that never changes), whether it measures its
+    /// speed, and within how many seconds walking is recognized.
     struct Phone {
         var accuracy: Double
         var lasting: Double
@@ -71,7 +71,7 @@ import Testing
     // MARK: walking
 
     @Test(arguments: [(500, 12.0), (400, 5.0), (1800, 12.0)])
-    func `a driver or cyclist who starts to walk is a walker after five minutes, with an inaccurate phone later`(
+    func `a driver or cyclist who starts to walk is recognized after five minutes, with an inaccurate phone later`(
         before: Int, speed: Double
     ) {
         for (index, phone) in Self.phones.enumerated() {
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func `a walker who drives again is a driver within three minutes`() {
+    @Test func `a walker who drives again is recognized within three minutes`() {
         for readings in Self.both(Self.readings([(500, 12), (600, 1.35), (300, 12)], Self.phones[1], seed: 4)) {
             let (vehicles, since) = Self.learned(readings)
             #expect(vehicles.first == .car && vehicles.contains(.foot) && vehicles.last == .car, "\(vehicles)")
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    /// Moscow: 24 minutes in a jam, four of them as fast as a walker.
+    /// Moscow: 24 minutes in a jam, four of them at walking speed.
     @Test(.enabled(if: Recordings.areThere, "../shared/data is not there"))
     func `a recorded car stays a car in its jams, whatever the interval of its reports`() throws {
         for name in Recordings.cars + ["moscow-jumps"] {
@@ -141,7 +141,7 @@ import Testing
                         learned.observe(reading)
                         return learned.walking
                     }
-                    // Far from what proves a walker.
+                    // Far from the number that proves a walker.
                     #expect(walking.max() ?? 0 <= LearnedVehicle.provenWalking * 2 / 3, "\(name)")
                 }
             }
@@ -151,7 +151,7 @@ import Testing
     // MARK: rests
 
     @Test(arguments: 0..<6 as Range<UInt64>)
-    func `a car that rests stays one, although its phone wanders, and its arrival does not become that of a walker`(
+    func `a car that rests stays a car although its readings wander, and its arrival does not become that of a walker`(
         seed: UInt64
     ) throws {
         let destination = Point(latitude: 41.9, longitude: 12.5 + 4000.0 / 82_763)
@@ -170,7 +170,7 @@ import Testing
     }
 
     @Test(arguments: [8.0, 20, 50])
-    func `a walker with an inaccurate phone is not taken for one that rests`(accuracy: Double) {
+    func `a walker with an inaccurate phone is not mistaken for a resting one`(accuracy: Double) {
         let phone = Phone(accuracy: accuracy, lasting: 0.98, tells: false)
         for seed in 0..<6 as Range<UInt64> {
             let shown = Self.both(Self.readings([(900, 1.35)], phone, seed: seed))[1]

@@ -42,9 +42,9 @@ import Testing
             validator.counts.refused(reason) == 1 && validator.counts.refused == 1 && validator.counts.accepted == 1)
     }
 
-    /// Validates readings of a rider that drives north, a second apart.
+    /// Validates readings of a rider that drives north, one second apart.
     ///
-    /// - Parameter east: how many m off each reading is; `nil` for a second without one.
+    /// - Parameter east: by how many m each reading is off to the east; `nil` for a second without a reading.
     /// - Returns: whether each reading was accepted.
     private static func drive(
         _ seconds: Range<Int>, speed: Double = 20, east: (Int) -> Double? = { _ in 0 },
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `a wrong reading after a silence does not keep the right ones after it from being shown`() {
+    @Test func `a wrong reading after a silence does not prevent the right ones after it from being shown`() {
         var validator = LocationValidator()
         let accepted = Self.drive(
             0..<180, speed: 10, east: { (60..<150).contains($0) ? nil : $0 == 150 ? 600 : 0 }, &validator)
@@ -70,10 +70,10 @@ import Testing
     @Test func `a driver who is back on its course after a false place is shown within seconds`() {
         var validator = LocationValidator()
         var accepted = Self.drive(0..<74, east: { $0 >= 60 ? 115 : 0 }, &validator)
-        // After these the marker is at the false place.
+        // Afterwards the marker is at the false place.
         #expect(accepted.prefix(60).allSatisfy(\.self) && accepted.suffix(8).allSatisfy(\.self), "\(accepted)")
         accepted = Self.drive(74..<100, &validator)
-        // No leap of over 60 m/s: the first readings are held.
+        // A jump of more than 60 m/s is impossible: the first readings are held.
         #expect(accepted.prefix(2) == [false, false] && accepted.suffix(23).allSatisfy(\.self), "\(accepted)")
     }
 
@@ -121,7 +121,8 @@ import Testing
         return (validator, 30_000)
     }
 
-    /// For how many seconds readings that agree are held, when they jumped so far in one second; `nil` for over a minute.
+    /// Returns for how many seconds agreeing readings are held after they jumped this far in one second; `nil` for more than a
+    /// minute.
     private static func heldSeconds(_ meters: Double, every seconds: Int64 = 1) -> Int64? {
         var (validator, last) = Self.riding()
         for second in stride(from: seconds, through: 60, by: Int(seconds)) {
@@ -196,8 +197,8 @@ import Testing
         #expect(lost <= 2)
     }
 
-    /// A car at 30 m/s whose logger stalls for 18 s and then catches up, as a recorded one does every minute.
-    @Test func `a logger that stalls and catches up on the rider's course is believed, and another place is not`() {
+    /// A car at 30 m/s whose logger stalls for 18 s and then catches up, like a recorded one that does so every minute.
+    @Test func `after a stall, readings on the rider's course are accepted and other places are not`() {
         func verdicts(east: Double) -> [FixVerdict] {
             var validator = LocationValidator()
             let stalled = [607.0: 30.0, 609: 60, 610: 85, 611: 100, 612: 114]
@@ -214,8 +215,7 @@ import Testing
         #expect(verdicts(east: 400).filter { $0 == .held }.count > 10)
     }
 
-    @Test func `a course leads nowhere after 20 s, for an inaccurate reading, and before there are two fast readings`()
-    {
+    @Test func `there is no course after 20 s, for an inaccurate reading, or before there are two fast readings`() {
         func reading(_ second: Int64, accuracy: Double? = nil) -> Reading {
             var reading = Recordings.generated()[0].moved(northMeters: Double(second) * 30)
             (reading.at, reading.accuracyMeters) = (Recordings.start + second * 1000, accuracy)
@@ -226,7 +226,7 @@ import Testing
         course.observe(from: reading(0), to: reading(1))
         #expect(course.leads(to: reading(21)) && !course.leads(to: reading(22)))
         #expect(!course.leads(to: reading(10, accuracy: 60)))
-        // A reading off the course leaves it, and after 20 s another one begins.
+        // A reading off the course does not change it, and after 20 s another course begins.
         var stalled = reading(1)
         for second in 2...25 as ClosedRange<Int64> {
             var next = reading(1)
@@ -270,7 +270,9 @@ import Testing
     }
 
     @Test(arguments: [(Vehicle.foot, 70.0, false), (.truck, 50, true), (.car, 59, true), (.foot, 40, true)])
-    func `a rider on foot is believed less far than a car`(vehicle: Vehicle, meters: Double, isBelieved: Bool) {
+    func `readings are accepted less far away for a rider on foot than for a car`(
+        vehicle: Vehicle, meters: Double, isBelieved: Bool
+    ) {
         var validator = Self.validator
         validator.setVehicle(vehicle)
         let verdict = validator.validate(Self.after(1000, north: meters, accuracy: 1))
@@ -289,7 +291,7 @@ import Testing
         #expect(lost <= 5)
     }
 
-    @Test func `readings with an accuracy of 150 m are believed 300 m apart`() {
+    @Test func `readings with an accuracy of 150 m are accepted 300 m apart`() {
         var validator = LocationValidator()
         #expect(validator.validate(Self.after(0, accuracy: 150)) == .accepted(.onward))
         #expect(validator.validate(Self.after(1000, north: 300, accuracy: 150)) == .accepted(.onward))

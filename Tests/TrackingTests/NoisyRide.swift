@@ -13,18 +13,18 @@ struct NoisyRide {
 
     /// What followers see of the ride.
     struct Shown {
-        /// The shown way by the true one.
+        /// The length of the shown path divided by that of the true one.
         var length: Double
         /// The median distance from the true place in m.
         var error: Double
-        /// The furthest step between two shown places, in m/s.
+        /// The greatest speed between two shown places, in m/s.
         var fastest: Double
     }
 
     var truth: [Moment] = []
-    /// Radius in m that the phone tells; `nil` for none.
+    /// Accuracy radius in m that the phone reports; `nil` for none.
     var accuracy: Double?
-    /// Standard deviation of each axis in m, and how much of an error lasts until the next reading, 0 to 1.
+    /// Standard deviation of each axis in m, and the share of an error that remains until the next reading, 0 to 1.
     var deviation: Double
     var lasting: Double
     var tells = true

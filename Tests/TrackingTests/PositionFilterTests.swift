@@ -5,7 +5,7 @@ import Testing
 @testable import Tracking
 
 @Suite struct PositionFilterTests {
-    /// Runs a ride with noise through validator and filter.
+    /// Runs a noisy ride through the validator and the filter.
     private static func filtered(_ ride: NoisyRide, _ vehicle: Vehicle? = nil) -> NoisyRide.Shown {
         ride.shown(by: vehicle, isFiltered: true)
     }
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: [(1.3, Vehicle.foot, 4.6), (5, .bicycle, 2.5), (14, .car, 1.75)])
-    func `with an accuracy of 100 m the shown way is far shorter, and closer to the rider`(
+    func `with an accuracy of 100 m the shown path is far shorter than the readings, and closer to the rider`(
         top: Double, vehicle: Vehicle, most: Double
     ) {
         let ride = NoisyRide(top: top, seed: 3, accuracy: 100, deviation: 66)
@@ -59,7 +59,8 @@ import Testing
     }
 
     @Test(arguments: [50.0, 100, 200])
-    func `a walker with a vague phone is drawn five times too long at most, also if errors last`(accuracy: Double) {
+    func `the path of a walker with a vague phone is at most five times too long, also if errors last`(accuracy: Double)
+    {
         for (lasting, longest, error) in [(0.0, 4.4, 0.3), (0.82, 5.6, 0.65)] {
             let ride = NoisyRide(top: 1.3, seed: 3, accuracy: accuracy, deviation: accuracy / 1.51, lasting: lasting)
             let shown = Self.filtered(ride, .foot)
@@ -68,7 +69,7 @@ import Testing
     }
 
     @Test(arguments: 0..<6 as Range<UInt64>)
-    func `the errors of a vague phone make an unknown bicycle no car, and an unknown walker no runner`(
+    func `the errors of a vague phone do not make an unknown bicycle a car, or an unknown walker a runner`(
         seed: UInt64
     ) {
         var bicycle = NoisyRide(top: 5, seed: seed, accuracy: 100, deviation: 66, lasting: 0.82)
@@ -123,7 +124,7 @@ import Testing
     }
 
     @Test(arguments: [5.0, 10, 20])
-    func `a rider is not taken for one who rests because its phone reports rarely`(seconds: Double) {
+    func `a rider whose phone reports rarely is not mistaken for a resting one`(seconds: Double) {
         var filter = PositionFilter()
         var reading = Reading(at: 1_000_000, point: Point(latitude: 41.9, longitude: 12.5), accuracyMeters: 5)
         _ = filter.observe(reading)
@@ -224,7 +225,7 @@ import Testing
         }
     }
 
-    @Test func `readings that stay at another place for 3 s are right`() {
+    @Test func `readings that stay at another place for 3 s are accepted as right`() {
         var filter = PositionFilter()
         let ride = NoisyRide(top: 0, seed: 1, accuracy: 5, deviation: 0).readings()
         for reading in ride.prefix(60) { _ = filter.observe(reading) }
@@ -252,7 +253,7 @@ import Testing
     }
 
     @Test(arguments: [0.0, 50])
-    func `a phone that tells a constant speed does not stop or push the marker`(told: Double) {
+    func `a phone that reports a constant speed does not stop or push the marker`(told: Double) {
         var filter = PositionFilter()
         for second in 0..<120 {
             var reading = Reading(

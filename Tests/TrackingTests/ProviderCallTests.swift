@@ -4,7 +4,7 @@ import Testing
 
 /// Several gateways with followers of the same jobs, and their queries to a provider.
 @Suite struct ProviderCallTests {
-    /// Which gateway calculates for a job, and until when, as stored in Redis.
+    /// The gateway that calculates for a job, and until when, as stored in Redis.
     private struct Leases {
         private var until: [Int: Double] = [:]
 

@@ -4,7 +4,7 @@ import Testing
 
 /// Recordings, and generated trips with the same faults, replayed as a gateway would receive them.
 @Suite struct RecordedTripTests {
-    /// How often a trip becomes stale, and live again, between its first and last reading.
+    /// The number of times that a trip becomes stale, and live again, between its first and last reading.
     private static func changes(_ readings: [Reading]) -> (stale: Int, back: Int) {
         var (validator, stale, back, state) = (LocationValidator(), 0, 0, ViewState.waiting)
         func look(_ now: UInt64) {
@@ -15,7 +15,7 @@ import Testing
         }
         for reading in readings {
             let receipt = LocationValidator.Receipt(reading)
-            // The state that the timer sees just before the reading arrives.
+            // The state that the timer finds just before the reading arrives.
             look(receipt.monotonic - 1)
             _ = validator.validate(reading, received: receipt)
             look(receipt.monotonic)
@@ -93,7 +93,7 @@ import Testing
         #expect(Self.isFaultless(Recordings.generated(seed: seed)))
     }
 
-    /// For a trip with the sharing limit of four hours: the readings accepted after it, and the state at its end.
+    /// For a trip with the sharing limit of four hours: the number of readings accepted after it, and the state at its end.
     private static func capped(_ readings: [Reading]) -> (lateAccepted: Int, end: ViewState, refused: Int) {
         let cap: Int64 = 4 * 3600 * 1000
         var (validator, lateAccepted) = (LocationValidator(), 0)

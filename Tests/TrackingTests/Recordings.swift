@@ -19,8 +19,8 @@ enum Recordings {
     /// `make bench BENCH=tracking RECORDINGS=folder` chooses recordings.
     static let areChosen = ProcessInfo.processInfo.environment["ENROUTE_RECORDINGS"] != nil
 
-    /// The recordings in the folder ENROUTE_RECORDINGS, or else those of cars with few faults, if they are there. Trips of under
-    /// five minutes are left out.
+    /// The recordings in the folder ENROUTE_RECORDINGS, or else those of cars with few faults, if they exist. Trips of less
+    /// than five minutes are left out.
     static func chosen() throws -> [(name: String, readings: [Reading])] {
         guard let path = ProcessInfo.processInfo.environment["ENROUTE_RECORDINGS"] else {
             return self.areThere ? try self.cars.map { ($0, try self.real($0)) } : []
@@ -67,6 +67,6 @@ extension LocationValidator.Receipt {
 }
 
 extension LocationValidator {
-    /// Validates a reading that is received when it was captured.
+    /// Validates a reading that is received at the time of its capture.
     mutating func validate(_ reading: Reading) -> FixVerdict { self.validate(reading, received: Receipt(reading)) }
 }

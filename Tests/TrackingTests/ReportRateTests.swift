@@ -31,14 +31,14 @@ import Testing
     }
 
     @Test(arguments: [0.5, 1.5, 4.5, 11, 30, 83])
-    func `a rider that moves is asked for a report every 2 s at most, and near its destination every second`(
+    func `a moving rider reports at least every 2 s, and every second near its destination`(
         speed: Double
     ) {
         #expect([nil, 1200, 40_000].allSatisfy { Self.first(toGo: $0, speed: speed) <= 2 })
         #expect(speed < 8 || Self.first(toGo: 600, speed: speed) == 1)
     }
 
-    @Test func `a rider that rests for two minutes is asked for fewer reports, and for more as soon as it moves`() {
+    @Test func `a rider that rests for two minutes reports less often, and more often as soon as it moves`() {
         var rate = ReportRate()
         func observe(_ speed: Double) -> Double? {
             rate.observe(.init(isFollowed: true, metersToGo: 5000, speedMetersPerSecond: speed))
@@ -70,7 +70,7 @@ import Testing
         }
         #expect(observe(3) == 2)
         #expect(observe(30) == 1)
-        // Traffic: alternately slow and fast.
+        // Traffic: slow and fast in turn.
         for _ in 0..<10 {
             for _ in 0..<4 { #expect(observe(3) == nil) }
             #expect(observe(30) == nil)
@@ -80,7 +80,7 @@ import Testing
         #expect(rate.interval == 2)
     }
 
-    /// A phone that reads once a second and sends at the requested interval.
+    /// A phone that takes a reading each second and sends at the requested interval.
     private static func travel(_ trip: [Reading], followed: Bool) -> (saved: Double, greatestError: Double) {
         var (rate, validator, sent, greatest) = (ReportRate(), LocationValidator(), 0, 0.0)
         let destination = trip[trip.count - 1].point

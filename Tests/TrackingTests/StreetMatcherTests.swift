@@ -4,7 +4,7 @@ import Testing
 
 @testable import Tracking
 
-/// Streets every 100 m east and north of a corner; one edge for each side of a block.
+/// Streets every 100 m, to the east and north of a corner; one edge for each side of a block.
 private struct GridStreets: StreetSource {
     static let block = 100.0
     /// Blocks in each direction.
@@ -76,7 +76,7 @@ private struct Nowhere: StreetSource {
         return (0..<90).map { second in
             let way = Double(second) * 10
             let real = way <= 600 ? SIMD2(way + 20, 500) : SIMD2(620, way - 100)
-            // The crossing is at 600 m, so the last street is 20 m beside the true way only in the first part.
+            // The crossing is at 600 m, so only in the first part the last street is 20 m beside the true path.
             let onStreet = way <= 580 ? real : SIMD2(600, 500 + max(0, way - 580))
             let read = onStreet + SIMD2(random.normal(), random.normal()) * deviation
             return (onStreet, movement.show(Self.fix(second, read.x, read.y), isAnew: false))
@@ -117,7 +117,7 @@ private struct Nowhere: StreetSource {
     }
 
     @Test(arguments: [15, 50, 100] as [Double])
-    func `the marker is never far from where the filter says, however vague the phone is`(accuracy: Double) {
+    func `the marker is never far from the filter's estimate, however vague the phone is`(accuracy: Double) {
         var (movement, other) = (ShownMovement(streets: Self.streets), ShownMovement())
         var random = NoisyRide.Random(state: 5)
         // Errors that last for 20 s.

@@ -35,7 +35,8 @@ import Testing
         return 100 * Double(readings.count - shown) / Double(readings.count)
     }
 
-    /// The furthest that followers see a rider from where it is, in m, when readings are at a false place for 14 s.
+    /// The greatest distance in m between the shown and the true position of a rider, when readings are at a false place for
+    /// 14 s.
     ///
     /// - Parameter start: s from the start of the trip.
     private static func furthest(
@@ -86,7 +87,7 @@ import Testing
     }
 
     @Test(arguments: [("walk", 1.3, Vehicle.foot, 4.6), ("bicycle", 5, .bicycle, 2.5), ("car", 14, .car, 1.75)])
-    func `inaccurate readings are drawn as a way of bounded length`(
+    func `inaccurate readings result in a path of bounded length`(
         name: String, top: Double, vehicle: Vehicle, most: Double
     ) {
         for accuracy in [50.0, 100] {
@@ -117,7 +118,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a rider at 11 m per second is asked for a report every second near its destination`(tells: Bool) {
+    func `a rider at 11 m per second reports every second near its destination`(tells: Bool) {
         var (rate, movement, interval) = (ReportRate(), ShownMovement(), 0.0)
         for (second, var reading) in Self.steady(11, seconds: 20).enumerated() {
             reading.speedMetersPerSecond = tells ? 11 : nil
@@ -153,8 +154,8 @@ import Testing
         #expect(late == 0 && after > 60)
     }
 
-    /// For `benchmarks/tracking.mjs`, which moves the page's marker by them.
-    @Test func `rides as the gateway shows them have many positions, and are written for the benchmark if it asks`()
+    /// Writes the input for `benchmarks/tracking.mjs`, which moves the page's marker by it.
+    @Test func `rides as the gateway shows them have many positions, and are written to a file for the benchmark`()
         throws
     {
         let rides = try AskedRide.all()

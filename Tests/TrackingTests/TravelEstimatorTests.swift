@@ -44,7 +44,7 @@ import Testing
             Self.travelled(1200, metersPerSecond: speed).seconds(from: Self.start.point, to: Self.away(4000))
         }
         #expect(seconds(20) < seconds(8) && seconds(8) < seconds(0.1))
-        // An hour of standing must not predict hours.
+        // An hour of standing must not make the estimate hours long.
         let stuck = Self.travelled(3600, metersPerSecond: 0).seconds(from: Self.start.point, to: Self.away(4000))
         #expect(stuck < 2.2 * seconds(8))
     }
@@ -59,14 +59,14 @@ import Testing
         #expect(silent.seconds(from: a, to: b) == known.seconds(from: a, to: b))
     }
 
-    @Test func `a correction of the phone's clock is no time that the rider took`() {
+    @Test func `a correction of the phone's clock does not count as travel time`() {
         for correction in [25.0, 50] {
             var (right, slow) = (TravelEstimator(), TravelEstimator())
             for second in 0...60 {
                 var reading = Self.start.moved(northMeters: Double(second) * 10)
                 reading.at += Int64(second) * 1000
                 right.observe(reading)
-                // After 12 s its times advance by those of the correction.
+                // After 12 s, the times of the phone advance by the correction.
                 if second == 12 { slow.clockChanged() }
                 if second < 12 { reading.at -= Int64(correction * 1000) }
                 slow.observe(reading)
@@ -99,9 +99,9 @@ import Testing
         #expect(abs(seconds(usual) - alone) < 1)
         #expect(seconds(2 * usual) > 1.2 * alone && seconds(2 * usual) < 1.5 * alone)
         #expect(seconds(usual / 2) < alone && seconds(usual / 2) > 0.7 * alone)
-        // A route that cannot be right does not make it hours.
+        // A route that cannot be right does not make the estimate hours long.
         #expect(seconds(1e9) < 1.6 * alone && seconds(0) > 0.6 * alone)
-        // The time at a stop before is added.
+        // The time at a preceding stop is added.
         let path = MultiStopRoute(stops: [.init(destination: Self.away(1500)), .init(destination: end)]).path(to: 1)
         let along = try #require(estimator.seconds(along: path, from: Self.start.point, streetSeconds: 2 * usual))
         let moving = estimator.seconds(
@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test(arguments: Vehicle.allCases)
-    func `nobody is faster than the streets of a way that is far longer than the straight line`(vehicle: Vehicle) {
+    func `no estimate is faster than the streets if the route is far longer than the straight line`(vehicle: Vehicle) {
         var estimator = TravelEstimator(vehicle: vehicle)
         estimator.observe(Self.start)
         // The other bank of a river, 5 km away by the next bridge.
@@ -122,12 +122,12 @@ import Testing
             #expect(seconds(ratio) > 0.999 * ratio * usual)
             #expect(estimator.range(ofSeconds: seconds(ratio)).contains(seconds(ratio)))
         }
-        // No jump on the way to the bridge: a share of the usual seconds changes the estimate by some of them at most.
+        // The estimate does not jump on the way to the bridge: it changes by at most a share of the usual seconds.
         for ratio in stride(from: 0.5, to: 6, by: 0.02) {
             let change = seconds(ratio + 0.02) - seconds(ratio)
             #expect(change >= 0 && change < 0.2 * usual, "\(ratio)")
         }
-        // Up to three times the usual seconds, a detour counts in part.
+        // Up to three times the usual seconds, a detour counts only in part.
         let travel = seconds(2) - seconds(1)
         #expect(abs((seconds(3) - seconds(1)) / travel - (pow(3, 0.4) - 1) / (pow(2, 0.4) - 1)) < 1e-6)
     }
@@ -150,7 +150,7 @@ import Testing
         #expect(Self.travelled(200, metersPerSecond: speed, every: 5).assumedVehicle == vehicle)
     }
 
-    @Test func `a known vehicle is not replaced by what the trip looks like, and a standing rider teaches nothing`() {
+    @Test func `a known vehicle is not replaced by a learned one, and nothing is learned from a standing rider`() {
         var estimator = TravelEstimator(vehicle: .truck)
         for step in 0...100 {
             var reading = Self.start.moved(northMeters: Double(step) * 6)

@@ -30,12 +30,12 @@ import Testing
         #expect(score.counts.refused == 0 && score.counts.held == 0)
         #expect(scores.map(\.minutes) == [5, 10, 20])
         #expect(scores[0].count > 100)
-        // Within a third of the horizon, because the assumptions were not chosen for this town.
+        // Within a third of the horizon, because the assumptions were not fitted to this town.
         #expect(try #require(scores[0].medianSeconds) < 150)
         #expect(scores[2].count == 0 && scores[2].medianSeconds == nil)
     }
 
-    @Test func `a street network is asked once a minute, and its routes are scored with and without the estimator`()
+    @Test func `a street network is queried once a minute, and its routes are scored with and without the estimator`()
         throws
     {
         let readings = Recordings.generated(seed: 2)

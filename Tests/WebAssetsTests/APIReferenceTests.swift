@@ -19,7 +19,7 @@ import Testing
 
     private static let html = APIReference.parts.reference
 
-    @Test func `every operation has a summary, a description and an id of its own`() throws {
+    @Test func `every operation has a summary, a description and a unique id`() throws {
         let operations = try Self.operations()
         #expect(operations.count > 50)
         for (name, operation) in operations {

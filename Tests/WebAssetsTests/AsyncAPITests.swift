@@ -80,7 +80,7 @@ import Testing
         "ok", "error", "pong", "goaway", "pool", "jobs", "places", "rider", "rate", "proximity", "unavailable",
     ]
 
-    @Test func `the document lists every message of both directions, with an example`() throws {
+    @Test func `the document contains every message of both directions, with an example`() throws {
         let (client, server) = (try Self.messages("receive"), try Self.messages("send"))
         #expect(Set(client.keys) == Self.clientKinds)
         #expect(Set(server.keys) == Self.serverKinds)

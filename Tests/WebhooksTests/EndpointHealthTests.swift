@@ -79,6 +79,31 @@ import Webhooks
         #expect(report == .works(deliveredAt: 2_000, isNews: true))
     }
 
+    @Test func `failures with a long break between them do not add up`() {
+        var health = EndpointHealth(failingSince: nil, longestBreak: .seconds(100))
+        for now in [0, 100_000, 200_000] as [Int64] { _ = health.failed(at: now, reason: "503") }
+        #expect(health.failingSince == 0 && health.isHopeless(at: 200_000, limit: .seconds(200)))
+        // Meanwhile it got no events.
+        let report = health.failed(at: 300_001, reason: "502")
+        #expect(report == .fails(since: 300_001, reason: "502", isNews: false))
+        #expect(!health.isHopeless(at: 300_001, limit: .seconds(200)))
+        _ = health.failed(at: 400_001, reason: "502")
+        #expect(health.failingSince == 300_001 && health.isHopeless(at: 500_001, limit: .seconds(200)))
+    }
+
+    @Test(arguments: [(2_000, 1_000), (1_999, 102_000), (nil, 1_000)] as [(Int64?, Int64)])
+    func `the break before the first failure of a new gateway counts, if it is known`(
+        failedAt: Int64?, failingSince: Int64
+    ) {
+        var health = EndpointHealth(failingSince: 1_000, failedAt: failedAt, longestBreak: .seconds(100))
+        _ = health.failed(at: 102_000, reason: "503")
+        #expect(health.failingSince == failingSince)
+    }
+
+    @Test func `with the usual settings, 38 hours without a request end a disruption`() {
+        #expect(WebhookSettings.usual.longestBreak == .seconds(38 * 3_600))
+    }
+
     @Test func `retries follow the schedule, and end`() {
         let delays = (1...8).map { RetrySchedule.usual.delay(afterFailures: $0)?.components.seconds }
         #expect(delays == [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, nil])

@@ -1,5 +1,5 @@
+import HTTPValues
 import LiveState
-import Logging
 import Redis
 import Synchronization
 import Telemetry
@@ -162,6 +162,83 @@ import Webhooks
         }
     }
 
+    /// The endpoint has accepted nothing for six days; the failures that count for it may be long over.
+    @Test(arguments: [(hoursWithoutRequest: 1, staysOn: false), (hoursWithoutRequest: 30, staysOn: true)])
+    func `one failure switches a webhook off only if requests failed all the time before`(
+        hoursWithoutRequest: Int64, staysOn: Bool
+    ) async throws {
+        try await WorkerStage.set(retries: RetrySchedule([.milliseconds(1), .seconds(3_600)])) { stage in
+            let (start, hour) = (WallClock.nowMilliseconds, 3_600_000 as Int64)
+            try await stage.client.run(
+                "HSET", stage.keyspace.webhook(WorkerStage.id), "failing_since", "\(start - 6 * 24 * hour)",
+                "failed_at",
+                "\(start - hoursWithoutRequest * hour)")
+            stage.endpoint.answer { _ in .failed(reason: "status 502") }
+            try await stage.append(["job-1"])
+            try await stage.running {
+                try await becomes("the failure is stored") {
+                    let record = try await stage.record()
+                    return staysOn ? record.failingSince ?? 0 >= start : !record.isOn
+                }
+            }
+            let record = try await stage.record()
+            #expect(record.isOn == staysOn && record.waiting == 1)
+        }
+    }
+
+    @Test func `trimmed events are reported also for a shard that was empty when the webhook was added`() async throws {
+        try await WorkerStage.set { stage in
+            #expect(try await stage.record().cursors.values.allSatisfy { $0 == "0-0" })
+            let most = EventStreams.longest
+            let fill = """
+                for i = 1, \(most + 1_000) do redis.call('XADD', KEYS[1], 'MAXLEN', \(most), '*', 'id', 'x') end
+                """
+            try await stage.client.run("EVAL", fill, "1", stage.keyspace.events(shard: 3))
+            try await stage.running {
+                try await becomes("the report") { stage.counts.values[.webhookGaps] == 1 }
+            }
+            #expect(stage.log.count("events were trimmed from the stream before delivery") == 1)
+        }
+    }
+
+    @Test func `a first event after quiet weeks is no sign of trimmed events`() async throws {
+        try await WorkerStage.set { stage in
+            let longAgo = WallClock.nowMilliseconds - 2 * EventStreams.lifetime.milliseconds
+            try await stage.client.run("HSET", stage.keyspace.webhook(WorkerStage.id), "created_at", "\(longAgo)")
+            let before = try await stage.calls(of: "xrevrange")
+            try await stage.running {
+                // The worker looks at all shards once in each round; so the first round is over.
+                try await becomes("a second round") {
+                    try await stage.calls(of: "xrevrange") > before + EventStreams.shards
+                }
+                try await stage.append(["job-1"])
+                try await becomes("the event") { stage.endpoint.sent("job-1") == ["e.0"] }
+                try await stage.append(["job-1"], from: 1)
+                try await becomes("another event") { stage.endpoint.sent("job-1") == ["e.0", "e.1"] }
+            }
+            #expect(stage.log.count("events were trimmed from the stream before delivery") == 0)
+        }
+    }
+
+    @Test func `after a successful test, events that wait for a later attempt are delivered at once and in order`()
+        async throws
+    {
+        try await WorkerStage.set(retries: RetrySchedule([.seconds(3_600)])) { stage in
+            let jobs = (0..<10).map { "job-\($0)" }
+            stage.endpoint.answer { _ in .failed(reason: "status 503") }
+            try await stage.append(jobs + jobs)
+            try await stage.running {
+                try await becomes("all wait") { try await stage.record().waiting == 20 }
+                stage.endpoint.answer { _ in .delivered }
+                #expect(try await stage.store.switchOn(WorkerStage.id, at: WallClock.nowMilliseconds))
+                try await becomes("all arrive") { jobs.allSatisfy { stage.endpoint.delivered($0).count == 2 } }
+            }
+            for (number, job) in jobs.enumerated() {
+                #expect(stage.endpoint.delivered(job) == ["e.\(number)", "e.\(number + 10)"])
+            }
+        }
+    }
+
     @Test func `ten idle webhooks of a gateway send fewer than 100 commands a second`() async throws {
         try await WorkerStage.set { stage in
             let tail = StreamTail(EventStreams(ledger: stage.client, settings: LiveStateSettings()))
@@ -183,154 +260,4 @@ import Webhooks
             }
         }
     }
-}
-
-/// One webhook whose lease is held, and what observes its delivery.
-struct WorkerStage: Sendable {
-    let client: RedisClient
-    let store: WebhookStore
-    let settings: WebhookSettings
-    let endpoint = MemoryEndpoint()
-    let counts = SharedCounts()
-    let log = LogLines()
-    let keyspace = Keyspace()
-
-    static let id = "wh_1"
-    private static let me = "gateway-1"
-
-    static func set(
-        patience: Duration = .milliseconds(50), _ body: (WorkerStage) async throws -> Void
-    ) async throws {
-        try await withRedis { client, _ in
-            var settings = try WebhookSettings()
-            settings.patience = patience
-            settings.fullPause = .milliseconds(20)
-            settings.retries = RetrySchedule(Array(repeating: .milliseconds(1), count: 20))
-            let stage = WorkerStage(
-                client: client, store: WebhookStore(ledger: client, settings: LiveStateSettings()), settings: settings)
-            try await stage.add(Self.id)
-            try await body(stage)
-        }
-    }
-
-    func add(_ id: String) async throws {
-        let webhook = Webhook(
-            id: id, url: "https://shop.example/", kinds: [], secrets: [.init(text: "whsec_a", expiresAt: 0)],
-            createdAt: 1_763_856_000_000)
-        #expect(try await self.store.add(webhook))
-        #expect(try await self.store.lease(of: id, holder: Self.me).hold())
-        // Nothing renews it here, and a busy machine may need longer than it lasts.
-        try await self.client.run("PEXPIRE", self.keyspace.lease(ofWebhook: id), "600000")
-    }
-
-    func worker(_ id: String, _ tail: StreamTail) -> EndpointWorker {
-        let endpoint = self.endpoint
-        return EndpointWorker(
-            id: id, holder: Self.me, store: self.store, tail: tail, settings: self.settings, counts: self.counts,
-            logger: self.log.logger
-        ) { event, _, _ in await endpoint.accept(event) }
-    }
-
-    /// Runs the worker of the webhook while `body` runs.
-    func running(_ body: () async throws -> Void) async throws {
-        let worker = self.worker(Self.id, StreamTail(self.store.streams))
-        let task = Task { await worker.run() }
-        do {
-            try await body()
-        } catch {
-            task.cancel()
-            self.endpoint.release()
-            await task.value
-            throw error
-        }
-        task.cancel()
-        await task.value
-    }
-
-    /// Appends an event for each of these jobs, numbered from `first` on.
-    func append(_ subjects: [String], from first: Int = 0) async throws {
-        for (index, subject) in subjects.enumerated() {
-            let event = LedgerEvent(
-                id: "e.\(first + index)", kind: .closed, time: 1_763_856_000_000, subject: subject, data: "{}")
-            try await self.store.streams.append(event).get()
-        }
-    }
-
-    func record() async throws -> Webhook { try #require(try await self.store.read(Self.id)) }
-
-    /// Makes Redis look as if this many events waited.
-    func fill(_ waiting: Int) async throws {
-        try await self.client.run("HSET", self.keyspace.webhook(Self.id), "waiting", "\(waiting)")
-    }
-
-    /// Number of commands that Redis has processed.
-    func commands() async throws -> Int {
-        let text = try await self.client.run("INFO", "stats").text ?? ""
-        return try #require(text.firstMatch(of: /total_commands_processed:(\d+)/).flatMap { Int($0.1) })
-    }
-}
-
-/// An endpoint that records what it receives.
-final class MemoryEndpoint: Sendable {
-    private struct State {
-        var sent: [(subject: String, id: String)] = []
-        var delivered: [(subject: String, id: String)] = []
-        var answer: @Sendable (WaitingEvent) -> WebhookSender.Result = { _ in .delivered }
-        var delay: @Sendable (WaitingEvent) -> Duration = { _ in .zero }
-        var held: String?
-    }
-
-    private let state = Mutex(State())
-
-    func answer(_ answer: @escaping @Sendable (WaitingEvent) -> WebhookSender.Result) {
-        self.state.withLock { $0.answer = answer }
-    }
-
-    func delay(_ delay: @escaping @Sendable (WaitingEvent) -> Duration) { self.state.withLock { $0.delay = delay } }
-
-    /// Does not answer requests about a job until `release`.
-    func hold(_ subject: String) { self.state.withLock { $0.held = subject } }
-    func release() { self.state.withLock { $0.held = nil } }
-
-    func sent(_ subject: String) -> [String] {
-        self.state.withLock { $0.sent.filter { $0.subject == subject }.map(\.id) }
-    }
-
-    func delivered(_ subject: String) -> [String] {
-        self.state.withLock { $0.delivered.filter { $0.subject == subject }.map(\.id) }
-    }
-
-    func accept(_ event: WaitingEvent) async -> WebhookSender.Result {
-        let (answer, delay) = self.state.withLock { state in
-            state.sent.append((event.subject, event.id))
-            return (state.answer, state.delay(event))
-        }
-        if delay > .zero { await pause(delay) }
-        while self.state.withLock({ $0.held }) == event.subject, !Task.isCancelled { await pause(.milliseconds(2)) }
-        let result = answer(event)
-        if result == .delivered { self.state.withLock { $0.delivered.append((event.subject, event.id)) } }
-        return result
-    }
-}
-
-/// The messages of a logger.
-final class LogLines: Sendable {
-    private let lines = Mutex<[String]>([])
-
-    func count(_ part: String) -> Int { self.lines.withLock { $0.filter { $0.contains(part) }.count } }
-    func add(_ line: String) { self.lines.withLock { $0.append(line) } }
-    var logger: Logger { Logger(label: "test") { _ in LineHandler(lines: self) } }
-}
-
-private struct LineHandler: LogHandler {
-    let lines: LogLines
-    var metadata: Logger.Metadata = [:]
-    var logLevel: Logger.Level = .trace
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { self.metadata[key] }
-        set { self.metadata[key] = newValue }
-    }
-
-    func log(event: LogEvent) { self.lines.add("\(event.message)") }
 }

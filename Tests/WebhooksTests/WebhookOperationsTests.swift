@@ -107,9 +107,9 @@ import Webhooks
                     "attempts", "3")
             }
             let page = try #require(try await operations.undelivered(added.id, after: nil))
-            #expect(page.count == 100 && page.last?.entry == "102-1")
+            #expect(page.events.count == 100 && page.events.last?.entry == "102-1" && page.total == 250)
             let replayed = try await operations.replay(added.id)
-            #expect(replayed?.count == 245 && replayed?.isOn == true)
+            #expect(replayed?.count == 245 && replayed?.isOn == true && replayed?.remaining == 5)
             #expect(try await store.waitingSubjects(added.id).count == 245)
         }
     }

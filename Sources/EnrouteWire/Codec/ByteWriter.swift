@@ -1,5 +1,5 @@
-// Writes text and numbers into memory that is large enough, for the messages whose form is fixed. `JSONWriter` appends to an
-// array byte by byte, which checks the array each time.
+// Writes text and numbers into memory that is large enough, for messages with a fixed form. `JSONWriter` appends to an array,
+// which checks its capacity for each byte.
 
 /// A position in memory to write to. The caller provides enough room.
 struct ByteWriter {
@@ -8,7 +8,7 @@ struct ByteWriter {
 
     init(_ room: UnsafeMutableRawBufferPointer) { self.room = room }
 
-    /// The largest number of bytes that `digits` or `decimal` writes: a sign, 20 digits, a point.
+    /// The largest number of bytes that `digits` or `decimal` writes: a sign, 20 digits, a decimal point.
     static let maxNumberBytes = 22
 
     mutating func text(_ text: StaticString) {

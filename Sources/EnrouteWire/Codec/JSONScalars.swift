@@ -146,7 +146,7 @@ extension JSONReader {
         guard index + 4 <= raw.count else { throw BadMessage("a string ends inside an escape sequence") }
         var code: UInt32 = 0
         for byte in raw[index..<index + 4] {
-            guard let digit = Character(UnicodeScalar(byte)).hexDigitValue, byte < 0x80 else {
+            guard let digit = byte.hexDigitValue else {
                 throw BadMessage("a string contains an unknown escape sequence")
             }
             code = code << 4 | UInt32(digit)

@@ -7,9 +7,9 @@ package struct StrictJSON {
         case syntax
         /// Not UTF-8, or with a byte order mark.
         case encoding
-        /// A text contains an escaped half of a surrogate pair, which is not a character.
+        /// A string contains an escaped half of a surrogate pair, which is not a character.
         case loneSurrogate
-        /// An object has two members with the same name, which may be written differently.
+        /// An object has two members with the same name, even if their escape sequences differ.
         case duplicateMember
         /// Objects and arrays are nested too deeply.
         case depth
@@ -20,9 +20,9 @@ package struct StrictJSON {
 
     private let bytes: UnsafeRawBufferPointer
     private var position = 0
-    /// The objects and arrays that are not complete.
+    /// The objects and arrays that are still open.
     private var open: [Container] = []
-    /// The names of the members so far, of each object in `open` that has any.
+    /// The member names so far, for each object in `open` that has any.
     private var names: [Set<[UInt8]>] = []
 
     private enum Container {
@@ -59,7 +59,7 @@ package struct StrictJSON {
     /// Not recursive, so that no text exhausts the stack.
     private mutating func document() throws(Fault) {
         while true {
-            // At a value.
+            // The cursor is at a value.
             switch self.next() {
             case UInt8(ascii: "{"):
                 try self.enter(.object)
@@ -221,7 +221,7 @@ package struct StrictJSON {
                 units.append(UInt16(same))
             case UInt8(ascii: "u"):
                 let digits = rest.prefix(4)
-                guard digits.count == 4, digits.allSatisfy({ UInt8(exactly: $0)?.isHexDigit == true }),
+                guard digits.count == 4, digits.allSatisfy({ UInt8(exactly: $0)?.hexDigitValue != nil }),
                     let code = UInt16(String(decoding: digits, as: UTF16.self), radix: 16)
                 else { throw .syntax }
                 units.append(code)
@@ -234,17 +234,6 @@ package struct StrictJSON {
             units.makeIterator(), from: UTF16.self, to: UTF8.self, stoppingOnError: true, into: { bytes.append($0) })
         guard !isInvalid else { throw .loneSurrogate }
         return bytes
-    }
-}
-
-extension UInt8 {
-    fileprivate var isHexDigit: Bool {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-            UInt8(ascii: "A")...UInt8(ascii: "F"):
-            true
-        default: false
-        }
     }
 }
 

@@ -1,4 +1,4 @@
-// What a job's customer tells the rider: a gate code, a floor, where to leave it.
+// A customer's note for the rider: a gate code, a floor, where to leave the order.
 
 /// A text of the customer for the rider. It may have several lines.
 public struct CustomerNote: Hashable, Sendable {

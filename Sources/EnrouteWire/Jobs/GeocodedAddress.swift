@@ -15,7 +15,7 @@ public struct GeocodedAddress: Hashable, Sendable {
     public var state: GeocodingState
     /// A digest of the address, so the same address is not looked up twice.
     public var digest: String
-    /// Whether the address may be right, because nobody answered the lookup. Only with `nothing`.
+    /// Whether no provider answered the lookup, so the address may still be right. Only with `nothing`.
     public var isUnanswered: Bool
 
     /// The maximum length of an address in code points. At least one of them is not a space.
@@ -29,13 +29,13 @@ public struct GeocodedAddress: Hashable, Sendable {
         (self.state, self.digest, self.isUnanswered) = (state, digest, false)
     }
 
-    /// The result of a lookup that nobody answered.
+    /// The result of a lookup that no provider answered.
     public init(unanswered digest: String) {
         (self.state, self.digest, self.isUnanswered) = (.nothing, digest, true)
     }
 
-    /// The stored form: `{"lat": …, "lon": …, "geocoding": …, "address": <digest>}`, with coordinates only if a
-    /// location was found, and with `"unanswered": true` if nobody answered.
+    /// The stored form: `{"lat": …, "lon": …, "geocoding": …, "address": <digest>}`, with coordinates only if a location was
+    /// found, and with `"unanswered": true` if no provider answered.
     public func json(with place: Coordinate?) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in

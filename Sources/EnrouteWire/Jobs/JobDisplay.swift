@@ -25,7 +25,7 @@ public struct JobDisplay: Hashable, Sendable {
     public var note: String?
     /// When the customer was promised the delivery or visit.
     public var window: TimeWindow?
-    /// What the rider travels with for this job, instead of the vehicle on the rider's card.
+    /// The vehicle for this job, instead of the one on the rider's card.
     public var vehicle: Vehicle?
 
     public static let longestNumber = 64
@@ -43,7 +43,8 @@ public struct JobDisplay: Hashable, Sendable {
 
     public var isEmpty: Bool { self == JobDisplay() }
 
-    /// `{"orderNumber": …, "items": […], "note": …, "window": {"from": …, "until": …}, "vehicle": …}`, each only if it is known.
+    /// `{"orderNumber": …, "items": […], "note": …, "window": {"from": …, "until": …}, "vehicle": …}`, each only if it is
+    /// known.
     public var json: [UInt8] {
         var writer = JSONWriter()
         writer.object { self.write(into: &$0) }

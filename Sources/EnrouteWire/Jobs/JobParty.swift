@@ -1,6 +1,6 @@
-// Which party may set which status. Like the lifecycle, this is data. The order system acts for everybody, including
-// the vendor, whose app talks to it. Operations can end or hold up a job. The rider and the customer report what only
-// they know.
+// Which party may set which status. Like the lifecycle, this is data. The order system acts for everybody, including the
+// vendor, whose app uses it. Operations staff can cancel a job or set `allocationFailed`. The rider and the customer report
+// what only they know.
 
 /// The party that changes a job.
 public enum JobParty: String, Sendable, CaseIterable {

@@ -1,4 +1,4 @@
-// A job in a list: what a person may know of it without following it.
+// A job in a list: what a person may see without following it.
 
 /// One job of a list.
 public struct JobSummary: Hashable, Sendable {
@@ -13,7 +13,7 @@ public struct JobSummary: Hashable, Sendable {
     /// The name of the vendor, if the job has one.
     public var vendor: String?
     public var display: JobDisplay?
-    /// The people, the zone and the metadata are for services and operations staff.
+    /// For services and operations staff: the people, the zone and the metadata.
     public var customer: PersonID?
     public var rider: PersonID?
     public var zone: ZoneID?

@@ -81,7 +81,7 @@ public struct VendorDescription: Decodable, Sendable {
     public var address: String?
     public var name: String?
 
-    /// What is invalid, as a sentence for the client's developer.
+    /// The reason why a description is invalid, as a sentence for the client's developer.
     public struct Impossible: Error, Hashable {
         public let reason: String
     }

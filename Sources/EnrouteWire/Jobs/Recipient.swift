@@ -1,5 +1,5 @@
-// Whom a rider delivers to or visits, and how to find and call them. The order system writes it with the job; it reaches the
-// rider until the job ends, services and operations staff, and nobody else.
+// The person to whom a rider delivers or whom a technician visits, and how to find and call that person. The order system
+// writes it with the job. The rider sees it until the job ends; services and operations staff see it, and nobody else.
 
 /// The person at the destination. All members are optional.
 public struct Recipient: Hashable, Sendable {
@@ -61,7 +61,7 @@ public struct Recipient: Hashable, Sendable {
 }
 
 extension Recipient: CustomReflectable {
-    /// Names no person and no place in logs.
+    /// Shows no person and no place in logs.
     public var customMirror: Mirror { Mirror(self, children: [], displayStyle: .struct) }
 }
 

@@ -1,14 +1,14 @@
-// Who is coming: what the followers of a job see of its rider, as long as the rider has the job and the status allows it. The
-// service describes it with the rider. Every text is bounded and validated here, wherever it comes from.
+// Who is coming: what the followers of a job see of its rider, while the rider has the job and the status allows it. The
+// service describes the card together with the rider. Every text is bounded and validated here, whatever its source.
 
-/// What a rider travels with.
+/// A rider's vehicle; `foot` for a rider who walks.
 public enum Vehicle: String, Hashable, Sendable, CaseIterable {
     case foot, bicycle
     case cargoBike = "cargo_bike"
     case moped, car, van, truck
 }
 
-/// What followers see of a rider. All members are optional.
+/// A rider as followers see it. All members are optional.
 public struct RiderCard: Hashable, Sendable {
     /// At most `longestName` characters.
     public var name: String?
@@ -81,7 +81,7 @@ extension RiderCard: CustomReflectable {
     }
 }
 
-/// What is invalid in a description, as a sentence for the client's developer.
+/// The reason why a description is invalid, as a sentence for the client's developer.
 public struct InvalidDescription: Error, Hashable {
     public let reason: String
 }

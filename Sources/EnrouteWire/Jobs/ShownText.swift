@@ -1,5 +1,5 @@
 // Rules for texts and links that the order system writes and that people see. Pages never insert them as HTML; these rules
-// only keep out what could mislead a reader or start something: control characters, overridden text directions, links that
+// only reject what could mislead a reader or start an action: control characters, overridden text directions, and links that
 // are neither https nor a telephone number.
 
 package enum ShownText {
@@ -9,14 +9,14 @@ package enum ShownText {
             && text.unicodeScalars.allSatisfy(Self.isShown)
     }
 
-    /// As a line, but line breaks are allowed.
+    /// Like a line, but line breaks are allowed.
     static func isParagraph(_ text: String, longest: Int) -> Bool {
         (1...longest).contains(text.unicodeScalars.count) && !text.allSatisfy(\.isWhitespace)
             && text.unicodeScalars.allSatisfy { $0 == "\n" || Self.isShown($0) }
     }
 
-    /// Whether it is neither a control character nor one that breaks lines or overrides the direction of the text. All others
-    /// are at most U+FFFF, so four hexadecimal digits can name them.
+    /// Whether the character is neither a control character nor one that breaks lines or overrides the text direction. All
+    /// rejected characters are at most U+FFFF, so four hexadecimal digits can name them.
     package static func isShown(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0..<0x20, 0x7F..<0xA0: false
@@ -43,8 +43,8 @@ package enum ShownText {
         (0x21...0x7E).contains(byte) && !"\"<>\\^`{|}".utf8.contains(byte)
     }
 
-    /// A telephone number as a URI: digits with the usual separators, and perhaps digits to dial afterwards. No `*` or `#`,
-    /// which control the phone itself (RFC 3966 section 5.1.1 and 10).
+    /// A telephone number as a URI: digits with the usual separators, optionally followed by digits to dial afterwards. No `*`
+    /// or `#`, because they control the phone itself (RFC 3966 sections 5.1.1 and 10).
     static func isTelephone(_ text: String) -> Bool {
         guard text.hasPrefix("tel:"), text.utf8.count <= 64 else { return false }
         var number = text.dropFirst("tel:".count)

@@ -1,10 +1,11 @@
-// The whole state of a job at one moment: what a follower is shown first, after a reset, and by REST.
+// The whole state of a job at one moment: the first message that a follower receives, the message after a reset, and the
+// answer of REST.
 
 /// One change of a job's status.
 public struct StatusEvent: Hashable, Sendable {
-    /// Nonce of the job's record: another epoch is another history.
+    /// Nonce of the job's record. Another epoch means another history.
     public var epoch: String
-    /// The event before this one, `nil` for the first. When it is not the last one seen, something was missed.
+    /// The event before this one; `nil` for the first. If it is not the last one seen, events were missed.
     public var previous: StatusID?
     public var id: StatusID
     public var status: JobStatus
@@ -41,11 +42,11 @@ public struct Snapshot: Hashable, Sendable {
     public var riderCard: RiderCard?
     /// Details for the people who follow the job.
     public var display: JobDisplay?
-    /// Details for services and operations staff, whom alone they reach.
+    /// Details that only services and operations staff receive.
     public var metadata: JobMetadata?
-    /// What the customer tells the rider; it reaches the rider, services and operations staff.
+    /// The customer's note for the rider. The rider, services and operations staff receive it.
     public var customerNote: CustomerNote?
-    /// Whom the rider delivers to or visits; it reaches the rider, services and operations staff.
+    /// The person to whom the rider delivers, or whom it visits. The rider, services and operations staff receive it.
     public var recipient: Recipient?
     /// The result of looking up the destination's address; `nil` if the destination was given as coordinates.
     public var geocoding: GeocodingState?

@@ -7,7 +7,7 @@ public struct CorrectedStatus: Hashable, Sendable {
     public var event: StatusEvent
     /// The status that was wrong.
     public var corrected: JobStatus
-    /// The rider that has the job now; `nil` if none has it, or if the rider could not have it again.
+    /// The rider who has the job now; `nil` if none has it, or if it could not be assigned to the previous rider again.
     public var rider: PersonID?
 
     public init(job: JobID, event: StatusEvent, corrected: JobStatus, rider: PersonID?) {
@@ -37,9 +37,10 @@ public struct CorrectedStatus: Hashable, Sendable {
 }
 
 extension JobKind {
-    /// The last step of progress of a job that is returned to `status`.
+    /// The last step that counts as reached, for a job that is returned to `status`.
     ///
-    /// - Parameter reached: the last step before. A side status keeps it if it may follow that step.
+    /// - Parameter reached: the last step before the correction. A status that is not a step keeps it, if the status may
+    ///   follow that step.
     public func reached(returningTo status: JobStatus, from reached: JobStatus?) -> JobStatus {
         guard !status.isStep else { return status }
         let before = self.steps.filter { status.predecessors.contains($0) }

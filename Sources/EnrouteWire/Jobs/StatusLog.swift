@@ -27,7 +27,7 @@ public struct StatusLogEntry: Hashable, Sendable {
     public var source: String
     /// The id of the request; `nil` if there was none, or for readers who may not know.
     public var request: String?
-    /// The event was overtaken by later ones: it is here for the history and never was the job's status.
+    /// Whether the event was overtaken by later ones. It is recorded in the log but never was the job's status.
     public var isLate = false
     /// An assignment that was overtaken; `status` is then the job's status when it arrived.
     public var assignment: LateAssignment?

@@ -5,7 +5,7 @@ public struct ZoneJobsView: Hashable, Sendable {
     public var zone: ZoneID
     /// Whether the jobs replace everything that was shown.
     public var isReset: Bool
-    /// Whether further messages belong to what started with the last `reset`.
+    /// Whether more messages follow that belong to the last `reset`.
     public var hasMore: Bool
     /// The number of open jobs in the whole zone.
     public var count: Int

@@ -1,7 +1,7 @@
-// The message `places`: where the riders of a zone are and where its jobs start and end, as its watchers receive them. Places are in a
-// message of their own, so that everything else that lists jobs contains none.
+// The message `places`: where the riders of a zone are and where its jobs start and end, as its watchers receive them. Places
+// have a message of their own, so that no other list of jobs contains positions.
 
-/// Where one job of a zone starts and ends and its rider is, or where a rider without a shared position was last.
+/// Where one job of a zone starts and ends and where its rider is, or the last place of a rider who shares no position.
 public struct ZonePlace: Hashable, Sendable {
     /// `nil` for the last place of a rider who shares no position for a job.
     public var job: JobID?

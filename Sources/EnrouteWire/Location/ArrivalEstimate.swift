@@ -36,7 +36,7 @@ public struct ArrivalEstimate: Hashable, Sendable {
     public var arrivesAt: Int64?
     /// Seconds from `at` to the arrival, 0 for any moment; `nil` unless the state is `ok`.
     public var seconds: Int64?
-    /// Who calculated it: `osrm`, `azure_maps`, `mapbox`, `streets`, `built_in`. More may be added.
+    /// The source of the estimate: `osrm`, `azure_maps`, `mapbox`, `streets`, `built_in`. More may be added.
     public var source: String?
     public var confidence: ArrivalConfidence?
     /// When it was calculated, ms since the epoch.
@@ -44,11 +44,11 @@ public struct ArrivalEstimate: Hashable, Sendable {
     /// The number of stops the rider makes first; `nil` for none. Without `arrivesAt`, the location of at least one of
     /// them is unknown.
     public var stopsBefore: Int64?
-    /// When 80 % of such riders arrive, ms since the epoch: not before the first, not after the second. `nil` without a
-    /// calibrated range, or both.
+    /// The range within which 80 % of such riders arrive, ms since the epoch: not before `earliestAt`, not after `latestAt`.
+    /// Without a calibrated range, both are `nil`.
     public var earliestAt: Int64?
     public var latestAt: Int64?
-    /// The way ahead of the rider, if a routing provider knows it; only with `ok`.
+    /// The route ahead of the rider, if a routing provider knows it. Only with `ok`.
     public var route: RemainingRoute?
 
     /// The valid ranges: ms since the epoch with at most 13 digits, seconds, and stops.

@@ -1,6 +1,6 @@
-// Reads location messages in the form in which clients and gateways write them, in one pass: without white space, escape sequences,
-// exponents and unknown members. `enroute.js` and the Swift client write this form. It accepts only what JSONReader
-// accepts too, with the same values, and leaves everything else to it: a fuzzer compares the two (MessagesCheck).
+// Reads location messages in one pass, in the form in which `enroute.js`, the Swift client and gateways write them: without
+// white space, escape sequences, exponents and unknown members. It accepts only messages that JSONReader accepts too, with the
+// same values, and leaves everything else to JSONReader. A fuzzer compares the two (MessagesCheck).
 
 internal import HotPath
 
@@ -36,11 +36,11 @@ extension LocationReport {
 }
 
 extension PublishedLocation {
-    /// Returns the fix of a published location without decoding the rest; `nil` for any other message, and for one that
-    /// `tail` and the script did not write.
+    /// Returns the fix of a published location without decoding the rest; `nil` for any other message, and for one in another
+    /// form than `tail` and the script write.
     package static func fix(of message: UnsafeRawBufferPointer) -> Fix? { self.compact(message)?.fix }
 
-    /// As `read`, for the form that `tail` and the script write; `nil` for anything else.
+    /// Like `read`, for the form that `tail` and the script write; `nil` for anything else.
     static func stamp(compact message: UnsafeRawBufferPointer, of job: JobID) -> Stamp? {
         guard message.count <= RelayedMessage.longest, let read = self.compact(message),
             read.job.elementsEqual(job.text.utf8)
@@ -151,7 +151,7 @@ private struct CompactCursor {
 
     // MARK: numbers
 
-    /// Every whole number of so many digits is exact as a Double.
+    /// A whole number with this many digits is exact as a Double.
     private static let mostDigits = 15
 
     /// Reads a whole number that is not negative.
@@ -174,8 +174,7 @@ private struct CompactCursor {
         return !self.continuesNumber && range.contains(value) ? value : nil
     }
 
-    /// Reads digits, and appends them to the ones before the decimal point. The first ones do not start with a zero that
-    /// another digit follows.
+    /// Reads digits and appends them to those before the decimal point. Before the point, 0 must not be followed by a digit.
     private mutating func digits(after whole: (value: UInt64, count: Int)? = nil) -> (value: UInt64, count: Int)? {
         var (value, count) = whole ?? (0, 0)
         var read = 0

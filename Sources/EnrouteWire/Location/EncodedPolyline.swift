@@ -1,12 +1,13 @@
 // Lines as text: Google's encoded polyline, which OSRM, Mapbox and most map libraries read
-// (https://developers.google.com/maps/documentation/utilities/polylinealgorithm). Each place is the difference to the
-// one before in units of 0.00001 degrees (1.1 m), latitude first. A difference is shifted left by one bit, inverted if it
-// is negative, and written in groups of five bits, the lowest first, each plus 63 and plus 32 if another one follows.
+// (https://developers.google.com/maps/documentation/utilities/polylinealgorithm). Each place is encoded as its difference to
+// the previous one, in units of 0.00001 degrees (1.1 m), latitude first. A difference is shifted left by one bit, inverted if
+// it is negative, and written in groups of five bits, the lowest first. 63 is added to each group, and another 32 if one more
+// follows.
 
 package enum EncodedPolyline {
     /// Units per degree.
     static let precision = 1e5
-    /// Six groups of five bits are more than 360 degrees need.
+    /// Six groups of five bits, more than 360 degrees need.
     private static let longestShift = 25
 
     package static func text(_ line: some Sequence<Coordinate>) -> String {

@@ -1,6 +1,6 @@
-// A fix with invalid coordinates. It does not make the whole message malformed: like any other refused fix it is
-// counted, and the rider receives its verdict. The invalid coordinates are discarded immediately, because swapped they
-// may be the rider's position.
+// A fix with invalid coordinates. It does not make the whole message malformed: like any other refused fix it is counted, and
+// the rider receives its verdict. The invalid coordinates are discarded immediately: if latitude and longitude were swapped,
+// they are the rider's position.
 
 /// A fix with invalid coordinates.
 public struct InvalidFix: Hashable, Sendable {
@@ -17,7 +17,7 @@ public struct InvalidFix: Hashable, Sendable {
 
     public init(at: Int64, fault: Fault) { (self.at, self.fault) = (at, fault) }
 
-    /// A latitude with the same fault, instead of the one that was sent.
+    /// A latitude with the same fault, in place of the one that was sent.
     fileprivate var latitude: Int64 { self.fault == .zeroZero ? 0 : 91 }
 }
 

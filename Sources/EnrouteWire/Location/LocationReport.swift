@@ -18,7 +18,7 @@ public struct Fix: Hashable, Sendable {
     public var headingDegrees: Double?
     /// The phone says that an app invented the reading (Android's `isMock`, iOS's `isSimulatedBySoftware`).
     public var isMocked: Bool
-    /// Of a published location: the gateway moved the place to a street. Ignored in reports.
+    /// For a published location: whether the gateway moved the place to a street. Ignored in reports.
     public var isSnapped: Bool
 
     public init(
@@ -59,7 +59,7 @@ public struct LocationReport: Hashable, Sendable {
     public var ref: MessageRef?
 
     public static let maxFixes = 50
-    /// The same number as a connection may follow.
+    /// The maximum number of jobs in one report: as many as a connection may follow.
     public static let maxJobs = 10
 
     public init(

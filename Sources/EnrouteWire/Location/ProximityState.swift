@@ -1,6 +1,6 @@
 // How close a rider is to the destination, derived from its locations.
 
-/// Sent to the rider, to operations and to services. It never changes a status.
+/// The proximity, sent to the rider, operations staff and services. It never changes a status.
 public enum ProximityState: String, Hashable, Sendable, CaseIterable {
     case approaching
     /// At the door.

@@ -1,11 +1,11 @@
-// The way ahead of a rider, as followers receive it with the arrival time: a line along streets, what is left of it, and
-// who may see it.
+// The route ahead of a rider, as followers receive it with the arrival time: a line along streets, the part of it that
+// remains, and who may see it.
 
 /// The contents of the member `route` of an arrival time. Its description is redacted, because it contains places.
 public struct RemainingRoute: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     /// From the rider's position to the destination, as Google's encoded polyline with 5 decimals.
     public let polyline: String
-    /// The length of the line in metres.
+    /// The length of the line in meters.
     public let meters: Int64
     /// Seconds to travel along the line, without time at stops.
     public let seconds: Int64
@@ -17,7 +17,7 @@ public struct RemainingRoute: Hashable, Sendable, CustomStringConvertible, Custo
     private static let lengths: ClosedRange<Int64> = 0...40_075_017
     /// A rider who is farther from the line than this, in m, has left it.
     package static let leftMeters = 80.0
-    /// Metres by which the line may differ from the streets, and by how much more it may if it is too long.
+    /// Meters by which the line may differ from the streets. It is doubled while the line is too long, at most this often.
     private static let tolerance = 5.0
     private static let maxDoublings = 12
 
@@ -64,9 +64,8 @@ public struct RemainingRoute: Hashable, Sendable, CustomStringConvertible, Custo
     /// Returns the part that is still ahead.
     ///
     /// - Parameters:
-    ///   - place: of the rider.
-    ///   - near: about where the rider should be, in metres from the start of the line. It decides where the line passes
-    ///     a place twice.
+    ///   - near: about where the rider should be, in meters from the start of the line. It decides which part counts if the
+    ///     line passes a place twice.
     /// - Returns: `nil` if the rider has left the line.
     package func ahead(of place: Coordinate, near: Double = 0) -> RemainingRoute? {
         guard let line = self.line else { return nil }
@@ -76,7 +75,7 @@ public struct RemainingRoute: Hashable, Sendable, CustomStringConvertible, Custo
         return RemainingRoute(rest, seconds: Double(self.seconds) * min(1, share))
     }
 
-    /// About how many metres of the route lie behind a rider after some seconds, at its usual speed.
+    /// About how many meters of the route a rider has covered after some seconds, at the route's average speed.
     package func meters(after seconds: Double) -> Double {
         guard self.seconds > 0 else { return 0 }
         return Double(self.meters) * min(1, max(0, seconds / Double(self.seconds)))
@@ -84,7 +83,7 @@ public struct RemainingRoute: Hashable, Sendable, CustomStringConvertible, Custo
 }
 
 extension ArrivalEstimate {
-    /// What customers may see: not the way to the customers before them.
+    /// The estimate as customers may see it: without the route to the customers before them.
     package var forCustomers: ArrivalEstimate {
         guard self.route != nil, self.stopsBefore ?? 0 > 0 else { return self }
         var estimate = self

@@ -10,7 +10,7 @@
 /// A line of at least two places. Its description is redacted, as for Coordinate.
 package struct RouteLine: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     package let places: [Coordinate]
-    /// Metres from the start to each place.
+    /// Meters from the start to each place.
     private let metersTo: [Double]
 
     /// - Returns: `nil` for fewer than two places.
@@ -28,34 +28,34 @@ package struct RouteLine: Hashable, Sendable, CustomStringConvertible, CustomRef
     package var description: String { "<a line>" }
     package var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// The length in metres.
+    /// The length in meters.
     package var meters: Double { self.metersTo.last ?? 0 }
 
     /// A point of the line.
     package struct Spot: Hashable, Sendable {
-        /// Metres from the start of the line.
+        /// Meters from the start of the line.
         package let along: Double
-        /// Metres from the place to this point.
+        /// Meters from the place to this point.
         package let away: Double
         package let place: Coordinate
         /// Index of the last place of the line that is not after the point.
         fileprivate let index: Int
     }
 
-    /// Metres: of two points whose distances from a place differ by more, the nearer one counts.
+    /// Meters. If the distances of two points from a place differ by more, the nearer one is chosen.
     private static let nearlySame = 40.0
-    /// Metres along the line that count like one metre beside it, at first.
+    /// Meters along the line that cost as much as one meter beside it, for short distances.
     private static let alongPerAway = 20.0
-    /// How much more a way back counts than a way ahead.
+    /// The factor by which a distance back along the line costs more than one ahead.
     private static let backward = 3.0
 
     /// Returns the point nearest to a place. Cost: O(places).
     ///
-    /// A line that leads there and back passes a place twice. Of points that are nearly as near, the one counts that
-    /// continues the way. `Route.find` of the JavaScript client does the same.
+    /// A line that leads there and back passes a place twice. Of points that are about equally near, the one closest to the
+    /// rider's previous point is chosen. `Route.find` of the JavaScript client does the same.
     ///
-    /// - Parameter near: where the rider was before, in metres from the start of the line; `nil` if it is unknown. Then
-    ///   of points that are equally near, the first one counts.
+    /// - Parameter near: where the rider was before, in meters from the start of the line; `nil` if it is unknown. Then the
+    ///   first of equally near points is chosen.
     package func nearest(to place: Coordinate, near: Double? = nil) -> Spot {
         var best = Spot(along: 0, away: .infinity, place: self.places[0], index: 0)
         var least = Double.infinity
@@ -75,14 +75,14 @@ package struct RouteLine: Hashable, Sendable, CustomStringConvertible, CustomRef
         return best
     }
 
-    /// Metres by which a point counts as farther away because the rider was elsewhere on the line. It grows with the way
-    /// there, up to `nearlySame`.
+    /// The penalty in meters for a point because the rider was elsewhere on the line. It grows with the distance between the
+    /// two, up to `nearlySame`.
     private static func cost(from near: Double, to along: Double) -> Double {
         let way = along < near ? (near - along) * Self.backward : along - near
         return Self.nearlySame * way / (way + Self.nearlySame * Self.alongPerAway)
     }
 
-    /// The place at a share of the way. Across the date line, it is the end.
+    /// The place at a share of the line between two places. Across the date line, it is the end.
     private static func between(_ from: Coordinate, _ to: Coordinate, _ share: Double) -> Coordinate {
         guard abs(to.longitude - from.longitude) <= 180 else { return to }
         return Coordinate(
@@ -96,7 +96,7 @@ package struct RouteLine: Hashable, Sendable, CustomStringConvertible, CustomRef
     /// The places from the start to a point, ending with the point.
     package func places(to spot: Spot) -> [Coordinate] { self.places[...spot.index] + [spot.place] }
 
-    /// Metres north and east from one place to another.
+    /// Meters north and east from one place to another.
     private struct Step {
         let north: Double
         let east: Double

@@ -41,7 +41,8 @@ public enum ClientMessage: Hashable, Sendable {
     case location(LocationReport)
     /// Switches travel mode on or off, on this device.
     ///
-    /// - Parameter resumes: only goes on with what this device started, or switches it off, after a reconnect.
+    /// - Parameter resumes: for the first message after a reconnect: continues only what this device started, or switches it
+    ///   off.
     case travel(job: JobID, active: Bool, device: DeviceID? = nil, resumes: Bool = false)
     /// Watches the rider pool of a zone, from the last version that was seen.
     case watch(zone: ZoneID, since: Int64?)

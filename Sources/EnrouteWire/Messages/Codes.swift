@@ -73,7 +73,7 @@ public enum CloseCode: UInt16, Sendable, CaseIterable {
     case rateLimited = 4006
     /// A client that signed in immediately was delayed by Redis, by the issuer of keys or by the network.
     case signInTimeout = 4008
-    /// One of the sessions may be the client's own earlier one, on a network that it has left.
+    /// The limit may include the client's own earlier session, on a network that it has left.
     case connectionLimit = 4009
     case invalidToken = 4500
     case forbidden = 4502

@@ -8,7 +8,7 @@ public struct Limits: Hashable, Sendable {
     public var messageBytes = 4096
     /// Maximum number of frames of a message. More are refused at the frame header and close 1009.
     public var messageFragments = 16
-    /// Messages that wait, in order, while the credential is checked. One more closes 4006.
+    /// Messages that are queued, in order, while the credential is checked. One more closes 4006.
     public var messagesBeforeSignIn = 32
     /// Malformed messages of one connection. More close 4505.
     public var malformedMessages = 10
@@ -51,8 +51,8 @@ public struct Limits: Hashable, Sendable {
     public var watchedZones = 20
     /// Bytes queued for a connection that watches a pool. More close 4002. A pool of 5,000 riders has 250 KiB.
     public var poolQueueBytes = 8_388_608
-    /// Bytes queued for a socket. For a session, more close 4002. Of an HTTP answer, no more is written until the
-    /// client has read some.
+    /// Bytes queued for a socket. For a session, more close 4002. An HTTP answer is paused there until the client has read
+    /// some of it.
     public var queueBytes = 65_536
     /// The kernel's send buffer, and the maximum length of one read, in bytes.
     public var socketSendBytes = 65_536
@@ -65,10 +65,10 @@ public struct Limits: Hashable, Sendable {
     /// limit.
     public var connectionsPerAddress = 200
 
-    /// Kilometres from the pickup to the destination. More are answered with `unprocessable`, because lat and lon are
+    /// Kilometers from the pickup to the destination. More are answered with `unprocessable`, because lat and lon are
     /// usually swapped then. 0: no limit.
     public var pickupKilometers = 500
-    /// Kilometres from the known places of a zone to a job's pickup or destination. More are answered with
+    /// Kilometers from the known places of a zone to a job's pickup or destination. More are answered with
     /// `unprocessable`. A zone that is larger accepts more. 0: no limit.
     public var zoneKilometers = 200
 

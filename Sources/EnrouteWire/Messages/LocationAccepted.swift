@@ -1,5 +1,5 @@
-// The answer to an accepted location, which is as frequent as locations. Written in its fixed form; `ServerMessage.ok` writes the
-// same bytes.
+// The answer to an accepted location, which is as frequent as locations. So it is written directly in its fixed form;
+// `ServerMessage.ok` writes the same bytes.
 
 extension ServerMessage {
     /// Returns `ok` for a location without `ref`.

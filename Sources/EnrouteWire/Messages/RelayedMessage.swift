@@ -1,7 +1,7 @@
 // Checks messages from Redis before they are sent to followers. A channel is not safer than a socket: everybody who may
-// publish there can send anything. Each message is parsed completely, as a client would, once on each loop, before the
-// first follower receives its bytes. Locations are a thousand times as frequent as other messages, so they are checked
-// in one pass and without allocation.
+// publish there can send anything. Each message is parsed completely, as a client would, once on each loop, before the first
+// follower receives its bytes. Locations are a thousand times as frequent as other messages, so they are checked in one pass
+// and without allocation.
 
 /// Messages as Enroute's gateways and scripts publish them.
 package enum RelayedMessage {
@@ -29,7 +29,7 @@ extension RiderChange {
 }
 
 extension PublishedLocation {
-    /// What a gateway reads in a location before it relays the bytes.
+    /// The values that a gateway reads from a location before it relays the bytes.
     package struct Stamp: Hashable, Sendable {
         package var id: UInt64
         /// When the rider's gateway received the fix, ms since the epoch by its clock; 0 if the message does not contain it.
@@ -42,10 +42,10 @@ extension PublishedLocation {
         self.stamp(compact: message, of: job) ?? self.stamp(general: message, of: job)
     }
 
-    /// Reads any valid form.
+    /// Reads a location in any valid form.
     static func stamp(general message: UnsafeRawBufferPointer, of job: JobID) -> Stamp? {
         let end = self.head.count + self.idDigits
-        // The id must not have more digits than are read.
+        // An id with more digits than are read is invalid.
         guard let id = self.id(of: message), message[end] == UInt8(ascii: "\""), RelayedMessage.mayBe(message) else {
             return nil
         }

@@ -75,7 +75,7 @@ public enum ServerMessage: Hashable, Sendable {
     case places(ZonePlacesView)
     case degraded
     case restored
-    /// `ref` is that of the message that is answered.
+    /// - Parameter ref: repeats the `ref` of the message that is answered.
     case ok(replyTo: String, job: JobID?, sequence: Int64?, deadline: Int64?, ref: MessageRef? = nil)
     case error(Refusal)
     case pong(serverTime: Int64)
@@ -219,7 +219,7 @@ extension ServerMessage {
     }
 }
 
-/// The members of the gateway's messages, as far as they are present.
+/// The members of the gateway's messages; `nil` for those that are missing.
 private struct ServerFields {
     var (job, session, replyTo, message) = (JobID?.none, String?.none, String?.none, String?.none)
     var (serverTime, pingInterval, sequence) = (Int64?.none, Int64?.none, Int64?.none)

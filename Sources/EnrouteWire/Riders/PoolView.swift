@@ -13,7 +13,7 @@ public struct PoolMember: Hashable, Sendable {
     }
 }
 
-/// What a watcher of a zone receives first, and again whenever changes may have been missed.
+/// The first message to a watcher of a zone, sent again whenever changes may have been missed.
 public struct PoolView: Hashable, Sendable {
     public enum Content: Hashable, Sendable {
         /// The pool, newest heartbeat first. It replaces everything that was shown. `count` is the size of the whole

@@ -2,8 +2,8 @@
 // change of these. Each change has the zone's next version and contains the previous one, so a watcher notices missing
 // changes.
 
-/// What a rider declared. It applies until the rider or operations change it, or until a long silence sets the rider
-/// offline.
+/// The availability that a rider declared. It applies until the rider or operations staff change it, or until a long silence
+/// sets the rider offline.
 public enum Availability: String, Sendable, CaseIterable {
     case online, offline
 }

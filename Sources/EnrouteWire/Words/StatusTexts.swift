@@ -110,6 +110,19 @@ public struct StatusLanguages: Sendable {
         self.all.first { $0.language.lowercased() == language.lowercased() }
     }
 
+    /// Returns the language for a tag: that of the tag itself, or else of the longest part of it that is available (the
+    /// lookup of RFC 4647 section 3.4). `zh-Hant-TW` finds `zh-Hant`, or else `zh`.
+    public func lookup(_ tag: some StringProtocol) -> StatusTexts? {
+        var subtags = tag.split(separator: "-").prefix(Self.maxSubtags)
+        while !subtags.isEmpty {
+            if let texts = self[subtags.joined(separator: "-")] { return texts }
+            subtags.removeLast()
+            // A single character introduces the subtag that was removed.
+            if subtags.last?.count == 1 { subtags.removeLast() }
+        }
+        return nil
+    }
+
     /// Returns the language that suits a reader best.
     ///
     /// - Parameter header: `Accept-Language` (RFC 9110 section 12.5.4), of which the first 16 ranges count.
@@ -117,14 +130,14 @@ public struct StatusLanguages: Sendable {
         let ranges = header.split(separator: ",").prefix(Self.maxRanges).compactMap { LanguageRange($0) }
         for range in ranges.sorted(by: { $0.weight > $1.weight }) where range.weight > 0 {
             if range.tag == "*" { return self.all[0] }
-            if let texts = self[range.tag] { return texts }
-            // RFC 4647 section 3.4: de-AT falls back to de.
-            if let prefix = range.tag.split(separator: "-").first, let texts = self[String(prefix)] { return texts }
+            if let texts = self.lookup(range.tag) { return texts }
         }
         return self.all[0]
     }
 
     private static let maxRanges = 16
+    /// The maximum number of subtags of a tag that count. Real tags have at most four or five.
+    private static let maxSubtags = 8
 }
 
 private struct LanguageRange {

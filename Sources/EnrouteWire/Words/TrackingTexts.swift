@@ -22,10 +22,10 @@ public enum TrackingTextKey: String, Hashable, Sendable, CaseIterable {
     case arrivalUnavailable = "arrival_unavailable"
     case arrivalAfterStop = "arrival_after_stop"
 
-    /// The text that tells followers why the location is unavailable.
+    /// The text that explains to followers why the location is unavailable.
     public init(_ reason: UnavailableReason) {
         switch reason {
-        // Whether the rider cheats or tests an app is between the rider and operations.
+        // Whether a rider cheats or tests an app concerns only the rider and operations staff.
         case .noFix, .mocked: self = .unavailableNoFix
         case .permissionDenied: self = .unavailablePermissionDenied
         case .servicesDisabled: self = .unavailableServicesDisabled

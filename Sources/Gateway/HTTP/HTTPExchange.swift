@@ -26,7 +26,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
     package typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
 
-    private enum State {
+    enum State {
         /// No request yet: waiting for the TLS handshake, then for the head of the first request.
         case awaitingFirstRequest
         /// Waiting for the next request.
@@ -44,7 +44,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
     }
 
     /// The phase that the current deadline limits.
-    private enum Phase {
+    enum Phase {
         case handshake, firstHead, head, body, idle, close
     }
 
@@ -52,24 +52,24 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
     let socket: SecureSocketHandler
     let logger: Logger
     let feed: RequestFeed
-    private let peer: ConnectionPeer
-    private let connections: Connections
-    private let onFirstRequest: (HTTPConnection) -> Void
-    private var limits: Limits { self.loop.settings.limits }
-    private var context: ChannelHandlerContext?
-    private var state = State.awaitingFirstRequest
-    private var body = ByteBuffer()
+    let peer: ConnectionPeer
+    let connections: Connections
+    let onFirstRequest: (HTTPConnection) -> Void
+    var limits: Limits { self.loop.settings.limits }
+    var context: ChannelHandlerContext?
+    var state = State.awaitingFirstRequest
+    var body = ByteBuffer()
     /// The HTTP version of the current request.
-    private(set) var version = HTTPVersion.http1_1
-    private var isHEADRequest = false
-    private var closesAfterResponse = false
+    var version = HTTPVersion.http1_1
+    var isHEADRequest = false
+    var closesAfterResponse = false
     /// The gateway is shutting down: the connection closes after the current request.
-    private var isQuiescing = false
-    private var tasks: AsyncStream<PendingRequest>.Continuation?
+    var isQuiescing = false
+    var tasks: AsyncStream<PendingRequest>.Continuation?
     private var deadline: Deadline?
-    private var phase: Phase?
+    var phase: Phase?
     let stallHandler: ResponseStallHandler
-    private var setup = SetupStages()
+    var setup = SetupStages()
 
     /// - Parameter onFirstRequest: called once, with the first request for the router. Must call `HTTPConnection.serve`.
     init(
@@ -103,7 +103,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
         context.fireChannelInactive()
     }
 
-    private func end() {
+    func end() {
         self.state = .closed
         self.context = nil
         self.tasks?.finish()
@@ -157,7 +157,7 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
 
     // MARK: deadlines
 
-    private func startDeadline(_ seconds: Int, _ phase: Phase) {
+    func startDeadline(_ seconds: Int, _ phase: Phase) {
         self.phase = phase
         let end = NIODeadline.now() + .seconds(Int64(seconds))
         if let deadline { return self.loop.deadlines.move(deadline, to: end) }
@@ -190,210 +190,5 @@ package final class HTTPExchange: ChannelInboundHandler, RemovableChannelHandler
         case .body, .upgrading: if self.phase != .body { self.startDeadline(self.limits.requestBodySeconds, .body) }
         case .awaitingFirstRequest, .head, .responding, .lingering, .closed: break
         }
-    }
-
-    // MARK: the request
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        switch self.unwrapInboundIn(data) {
-        case .head(let head): self.received(head, context)
-        case .body(let bytes): self.received(bytes)
-        case .end: self.receivedEnd(context)
-        }
-    }
-
-    private func received(_ raw: HTTPRequestHead, _ context: ChannelHandlerContext) {
-        switch self.state {
-        case .awaitingFirstRequest, .idle, .head: break
-        case .body, .upgrading, .responding, .lingering, .closed: return
-        }
-        self.version = raw.version
-        self.isHEADRequest = raw.method == .HEAD
-        self.closesAfterResponse = self.isQuiescing || !raw.isKeepAlive || raw.version == .http1_0
-        self.phase = nil
-        let (head, body, expectsContinue): (HTTPRequestHead, RequestFraming.Body, Bool)
-        do throws(RequestRules.Violation) {
-            (head, body, expectsContinue) = try RequestRules.validate(raw)
-        } catch {
-            self.loop.counts.add(.requestsMalformed)
-            let problem = Problem(.badRequest, status: error.status, detail: error.detail)
-            return self.refuse(.init(status: .init(statusCode: error.status), problem: problem), of: raw)
-        }
-        guard self.feed.headEnded(body, mustReplaceDecoder: head.headers.contains(name: "upgrade")) else {
-            return self.refuseAsMalformed()
-        }
-        guard !head.uri.hasTokenInQuery else { return self.refuse(.init(bad: RejectTokensInURLs.refusal), of: head) }
-        self.state = .body(head)
-        if self.isHandshake(head) {
-            let address = self.address(of: head, context)
-            let admission = Admission(head, from: address, origins: self.connections.settings.origins, self.loop)
-            if case .refused(let refusal) = admission { return self.refuse(refusal, of: head) }
-            self.state = .upgrading(head, admission)
-        } else if case .length(let length) = body, length > Routes.maxBodyBytes {
-            self.respond(head, body: nil)
-        } else if expectsContinue, body != .none {
-            context.writeAndFlush(
-                self.wrapOutboundOut(.head(.init(version: .http1_1, status: .continue))), promise: nil)
-        }
-    }
-
-    /// Any GET of a path for WebSockets: one that is not a handshake gets an error that says so.
-    private func isHandshake(_ head: HTTPRequestHead) -> Bool {
-        !self.connections.isManagement && Admission.isWebSocketPath(head.uri, self.connections.settings)
-            && (head.method == .GET || Admission.isUpgrade(head))
-    }
-
-    private func address(of head: HTTPRequestHead, _ context: ChannelHandlerContext) -> ClientAddress? {
-        self.loop.settings.trustedProxies.client(
-            of: self.peer.address, forwardedFor: head.headers["x-forwarded-for"])
-    }
-
-    private func received(_ bytes: ByteBuffer) {
-        guard case .body(let head) = self.state else { return }
-        var bytes = bytes
-        self.body.writeBuffer(&bytes)
-        if self.body.readableBytes > Routes.maxBodyBytes { self.respond(head, body: nil) }
-    }
-
-    private func receivedEnd(_ context: ChannelHandlerContext) {
-        switch self.state {
-        case .body(let head):
-            guard self.feed.requestEnded() else { return self.refuseAsMalformed() }
-            self.respond(head, body: self.body)
-        case .upgrading(let head, let admission):
-            guard self.feed.requestEnded() else { return self.refuseAsMalformed() }
-            self.upgrade(head, admission, context)
-        case .awaitingFirstRequest, .idle, .head, .responding, .lingering, .closed: break
-        }
-    }
-
-    // MARK: the response
-
-    /// Passes the request to the router.
-    ///
-    /// - Parameter body: `nil` if the body is too long. A route that reads it receives an error.
-    private func respond(_ head: HTTPRequestHead, body: ByteBuffer?) {
-        self.state = .responding
-        self.phase = nil
-        self.body = ByteBuffer()
-        if body == nil {
-            self.closesAfterResponse = true
-            self.feed.discard()
-        }
-        guard let context = self.context, let request = try? HTTPRequest(head, secure: true, splitCookie: false) else {
-            return self.refuseAsMalformed()
-        }
-        let complete = Request(
-            head: request, body: body.map { RequestBody(buffer: $0) } ?? RequestBody(asyncSequence: BodyTooLong()))
-        let writer = ResponseWriter(
-            exchange: NIOLoopBound(self, eventLoop: context.eventLoop), eventLoop: context.eventLoop,
-            pieceBytes: max(1, self.limits.queueBytes / 2))
-        if self.tasks == nil {
-            let (requests, tasks) = AsyncStream.makeStream(of: PendingRequest.self)
-            self.tasks = tasks
-            self.onFirstRequest(HTTPConnection(channel: context.channel, requests: requests, server: self.connections))
-        }
-        self.tasks?.yield(PendingRequest(request: complete, response: writer, peer: self.peer.address))
-    }
-
-    func refuseAsMalformed(_ error: HTTPParserError? = nil) {
-        self.loop.counts.add(.requestsMalformed)
-        self.refuse(.init(malformed: error))
-    }
-
-    /// Responds with a problem, without the router, and closes the connection.
-    ///
-    /// - Parameter request: the request whose trace the response continues; `nil` if it could not be parsed.
-    func refuse(_ refusal: Admission.Refusal, of request: HTTPRequestHead? = nil) {
-        guard self.context != nil else { return }
-        self.state = .responding
-        self.phase = nil
-        self.closesAfterResponse = true
-        self.feed.discard()
-        let trace = RequestTrace(request?.headers["traceparent"] ?? [])
-        self.logger.trace(
-            "answered", metadata: [LogKey.trace: "\(trace.traceID)", LogKey.status: "\(refusal.status.code)"])
-        let body = ByteBuffer(bytes: refusal.problem.json(trace))
-        var headers = refusal.headers
-        for field in refusal.problem.headers { headers.add(name: field.name.rawName, value: field.value) }
-        headers.add(name: "traceresponse", value: trace.traceresponse)
-        headers.add(name: "content-type", value: Problem.mediaType)
-        headers.add(name: "content-length", value: String(body.readableBytes))
-        _ = self.send(
-            HTTPResponseHead(version: self.version, status: refusal.status, headers: headers), body, isLast: true)
-    }
-
-    /// Writes a part of the response.
-    ///
-    /// - Returns: a future that succeeds when the kernel has accepted the bytes, and fails if the connection is closed.
-    func send(_ head: HTTPResponseHead?, _ piece: ByteBuffer?, isLast: Bool) -> EventLoopFuture<Void> {
-        guard case .responding = self.state, let context = self.context else {
-            return self.loop.eventLoop.makeFailedFuture(ChannelError.ioOnClosedChannel)
-        }
-        var parts: [HTTPServerResponsePart] = []
-        if var head {
-            head.version = self.version
-            if self.closesAfterResponse { head.headers.replaceOrAdd(name: "connection", value: "close") }
-            // Clients compare their clock with it.
-            if !head.headers.contains(name: "date") {
-                head.headers.add(name: "date", value: HTTPDate.text(WallClock.nowMilliseconds))
-            }
-            if !head.isKeepAlive { self.closesAfterResponse = true }
-            if [204, 304].contains(head.status.code) { self.isHEADRequest = true }
-            parts.append(.head(head))
-        }
-        // A response to HEAD has no body (RFC 9110 section 9.3.2).
-        if !self.isHEADRequest {
-            if let piece, piece.readableBytes > 0 { parts.append(.body(.byteBuffer(piece))) }
-            if isLast { parts.append(.end(nil)) }
-        }
-        let written = context.eventLoop.makePromise(of: Void.self)
-        for part in parts.dropLast() { context.write(self.wrapOutboundOut(part), promise: nil) }
-        if let last = parts.last {
-            context.writeAndFlush(self.wrapOutboundOut(last), promise: written)
-        } else {
-            written.succeed()
-        }
-        self.stallHandler.wrote(piece?.readableBytes ?? 0, to: context.channel)
-        written.futureResult.assumeIsolated().whenSuccess { if isLast { self.responseWritten() } }
-        return written.futureResult
-    }
-
-    private func responseWritten() {
-        guard case .responding = self.state, let context = self.context else { return }
-        self.stallHandler.stop()
-        self.isHEADRequest = false
-        self.setup.answered()
-        guard !self.closesAfterResponse else { return self.linger(context) }
-        self.state = .idle
-        self.startDeadline(Connections.idleSeconds, .idle)
-        self.feed.next()
-    }
-
-    /// Closes the connection in a way that lets the client read the response first. Closing a socket with unread input makes
-    /// the kernel send a reset, and a reset discards data that the client has not read yet (RFC 9112 section 9.6).
-    private func linger(_ context: ChannelHandlerContext) {
-        self.state = .lingering
-        self.tasks?.finish()
-        self.feed.discard()
-        guard !self.feed.isInputClosed else { return context.close(promise: nil) }
-        self.startDeadline(self.limits.closeSeconds, .close)
-        context.close(mode: .output, promise: nil)
-    }
-
-    // MARK: upgrading to a session
-
-    private func upgrade(_ head: HTTPRequestHead, _ admission: Admission, _ context: ChannelHandlerContext) {
-        WebSocketUpgrade.response(to: head).withUnsafeBytes { self.socket.writeNow($0) }
-        guard context.channel.isActive else { return }
-        self.setup.ended(self.loop.counts.durations.upgrade)
-        let address = self.address(of: head, context)
-        do {
-            try self.connections.startSession(context.channel, head, admission, address, after: self.feed, self)
-        } catch {
-            return context.close(promise: nil)
-        }
-        self.end()
-        self.feed.handOver()
     }
 }

@@ -5,6 +5,8 @@
 // much of HTTP as that requires and leaves all other checks to the decoder. If the two disagree about the end of a request,
 // the connection is closed.
 
+internal import EnrouteWire
+
 /// Tracks one request from its first byte to its last.
 struct RequestFraming {
     /// The framing of the body, as announced by the head.
@@ -115,7 +117,7 @@ struct RequestFraming {
             try Self.count(&self.headBytes, atMost: Self.maxHeadBytes, .head)
             if !isLineFeed, !isReturn { self.state = .head(isLineEmpty: false) }
         case .chunkSize(let size, let digits):
-            if let digit = byte.hexDigit {
+            if let digit = byte.hexDigitValue {
                 guard size > 0 || digit > 0 else {
                     return try Self.count(&self.extensionBytes, atMost: Self.maxChunkExtensionBytes, .chunkSize)
                 }
@@ -147,16 +149,5 @@ struct RequestFraming {
     ) throws(Violation) {
         bytes += more
         guard bytes <= most else { throw violation }
-    }
-}
-
-extension UInt8 {
-    fileprivate var hexDigit: Int? {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): Int(self - UInt8(ascii: "0"))
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): Int(self - UInt8(ascii: "a") + 10)
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): Int(self - UInt8(ascii: "A") + 10)
-        default: nil
-        }
     }
 }

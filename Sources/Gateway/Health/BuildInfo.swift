@@ -12,7 +12,7 @@ enum BuildInfo {
         }
     }
 
-    /// The version of the compiler. The language has no way to ask for more than a comparison.
+    /// The version of the compiler. Swift can only compare it, not name it.
     static var swiftVersion: String {
         #if compiler(>=6.4)
             "6.4 or newer"

@@ -38,61 +38,48 @@ enum Admission {
     init(
         _ head: HTTPRequestHead, from address: ClientAddress?, origins: AllowedOrigins, _ loop: LoopState
     ) {
-        if let refusal = Refusal(handshake: head) {
+        if let refusal = Refusal(handshake: head) ?? Refusal(subprotocolOf: head) {
             self = .refused(refusal)
-            return
-        }
-        guard head.uri != Self.echoPath else {
+        } else if head.uri == Self.echoPath {
             self = .echo
-            return
-        }
-        guard head.headers[canonicalForm: "sec-websocket-protocol"].contains(where: { $0 == Limits.subprotocol }) else {
-            self = .refused(
-                Refusal(bad: "The subprotocol is missing. Offer \(Limits.subprotocol) in Sec-WebSocket-Protocol."))
-            return
-        }
-        guard origins.allows(head.headers["origin"], host: head.headers["host"].first) else {
+        } else if !origins.allows(head.headers["origin"], host: head.headers["host"].first) {
             loop.refused(origin: head.headers["origin"].first ?? "")
-            let problem = Problem(
-                .forbidden, status: 403,
-                detail: "Pages of this origin are not allowed to connect. Ask the operator to allow the origin.")
-            self = .refused(Refusal(status: .forbidden, problem: problem))
-            return
-        }
-        guard let header = head.headers["authorization"].first else {
+            self = .refused(.origin)
+        } else if let header = head.headers["authorization"].first {
+            self = Self.verify(authorization: header, from: address, loop)
+        } else {
             let ticket = head.headers[canonicalForm: "sec-websocket-protocol"].first { $0.hasPrefix(Self.ticketPrefix) }
             self = ticket.map { .ticket(String($0.dropFirst(Self.ticketPrefix.count))) } ?? .session(nil)
-            return
         }
+    }
+
+    /// Verifies the token of an `Authorization` header.
+    private static func verify(
+        authorization header: String, from address: ClientAddress?, _ loop: LoopState
+    ) -> Admission {
         guard header.hasScheme("bearer") else {
-            self = .refused(Refusal(status: .unauthorized, problem: Problem(noTokenIn: header)))
-            return
+            return .refused(Refusal(status: .unauthorized, problem: Problem(noTokenIn: header)))
         }
         // A token is signed, so it is verified during a lockout.
         let lockout = loop.quotas.lockout(of: address, at: NIODeadline.now().uptimeNanoseconds) {
             loop.settings.tokens.knows(bearer: header)
         }
-        if case .refuse(let wait) = lockout {
-            self = .refused(Refusal(retryInMilliseconds: wait))
-            return
-        }
+        if case .refuse(let wait) = lockout { return .refused(Refusal(retryInMilliseconds: wait)) }
         do throws(TokenRefusal) {
             let admitted = AuthenticatedClient(
                 try loop.settings.tokens.verify(bearer: header, now: WallClock.nowMilliseconds / 1000))
-            self =
-                loop.isRevoked(admitted)
+            return loop.isRevoked(admitted)
                 ? .refused(Refusal(status: .unauthorized, problem: .revoked)) : .session(admitted)
         } catch {
             // A locked-out address must not cause requests to the issuer.
             if error.lacksKey, lockout == .none, loop.settings.issuerKeys != nil,
                 let token = TokenVerifier.token(bearer: header)
             {
-                self = .token(token)
-                return
+                return .token(token)
             }
-            // An expired token is no guess, and its owner has to learn that it needs a new one.
+            // An expired token is not a guess, and its owner has to learn that it needs a new one.
             let wait = error == .expired ? nil : loop.tokenRefused(address, error, during: lockout)
-            self = .refused(
+            return .refused(
                 wait.map { Refusal(retryInMilliseconds: $0) }
                     ?? Refusal(status: .unauthorized, problem: Problem(error)))
         }
@@ -124,6 +111,23 @@ extension Admission.Refusal {
         self.init(
             status: .tooManyRequests, problem: Problem(tooManyInvalidTokens: wait),
             headers: ["retry-after": String((wait + 999) / 1000)])
+    }
+
+    /// The page has another origin.
+    fileprivate static var origin: Admission.Refusal {
+        Admission.Refusal(
+            status: .forbidden,
+            problem: Problem(
+                .forbidden, status: 403,
+                detail: "Pages of this origin are not allowed to connect. Ask the operator to allow the origin."))
+    }
+
+    /// - Returns: `nil` if the request offers Enroute's subprotocol, or needs none.
+    fileprivate init?(subprotocolOf head: HTTPRequestHead) {
+        guard head.uri != Admission.echoPath,
+            !head.headers[canonicalForm: "sec-websocket-protocol"].contains(where: { $0 == Limits.subprotocol })
+        else { return nil }
+        self.init(bad: "The subprotocol is missing. Offer \(Limits.subprotocol) in Sec-WebSocket-Protocol.")
     }
 
     /// Validates the opening handshake.

@@ -7,8 +7,7 @@ internal import Realtime
 internal import Telemetry
 internal import TrafficControl
 
-/// Who is at the other end of a connection: the peer of the socket, or the client that a balancer names. Confined to the
-/// connection's loop.
+/// The client of a connection: the peer of the socket, or the client that a balancer names. Confined to the connection's loop.
 final class ConnectionPeer {
     /// `nil` for a Unix socket, and for the balancer itself, for example when it checks the gateway's health. No limit per
     /// address applies to either.
@@ -61,7 +60,7 @@ final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // Closed already: what still arrives is dropped.
+        // The connection is closed already; later bytes are dropped.
         guard self.deadline != nil else { return }
         var read = self.unwrapInboundIn(data)
         self.bytes.writeBuffer(&read)

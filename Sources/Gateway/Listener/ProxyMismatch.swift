@@ -52,7 +52,8 @@ final class ProxyMismatchLog: Sendable {
 
     init(logger: Logger) { self.logger = logger }
 
-    /// Looks at the first bytes of a connection that should start without a PROXY protocol header. TLS or HTTP refuse one.
+    /// Inspects the first bytes of a connection that should start without a PROXY protocol header. TLS or HTTP then rejects a
+    /// header.
     func inspect(_ firstBytes: ByteBuffer, from peer: SocketAddress?) {
         if firstBytes.withUnsafeReadableBytes(ProxyHeader.isAnnounced(by:)) { self.record(.unexpected, from: peer) }
     }

@@ -5,8 +5,8 @@ internal import Telemetry
 
 /// The clock of one connection's setup. A value.
 struct SetupStages {
-    /// When the current stage began; `nil` once the connection has answered a request, because the time until an upgrade would
-    /// then be that of the client.
+    /// When the current stage began; `nil` once the connection has answered a request, because the time until an upgrade then
+    /// depends on the client.
     private var start: NIODeadline? = .now()
 
     init() {}

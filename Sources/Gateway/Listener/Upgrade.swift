@@ -61,7 +61,8 @@ extension Connections {
         socket.gathersAnswers = false
         // A session has nothing to send to a peer that has closed its side.
         try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: false)
-        // Only after the session is added, because a gateway shuts down as soon as it has neither visitors nor sessions.
+        // Removed only after the session is added, because a draining gateway stops as soon as it has neither connections nor
+        // sessions.
         defer { loop.remove(requestChannel: channel) }
         let session: any ChannelHandler
         switch admission {

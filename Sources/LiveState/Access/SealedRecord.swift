@@ -2,6 +2,7 @@
 // derived from the secret, so somebody who reads Redis has neither, and cannot tell whose data it is.
 
 internal import Crypto
+internal import EnrouteWire
 internal import FoundationEssentials
 
 /// A name and an encryption key, both derived from one secret.
@@ -25,7 +26,7 @@ struct SealedRecord: Sendable {
         }
         self.key = derive("key", bytes: 32)
         self.digestKey = derive("digest", bytes: 32)
-        self.name = derive("name", bytes: Self.nameBytes).withUnsafeBytes { Self.hexadecimal($0) }
+        self.name = derive("name", bytes: Self.nameBytes).withUnsafeBytes { $0.hexadecimal }
     }
 
     /// Encrypts with AES-256-GCM. The nonce precedes the ciphertext, and the name is authenticated, so a record cannot be
@@ -49,12 +50,6 @@ struct SealedRecord: Sendable {
 
     /// A keyed digest, 64 of [0-9a-f]. Only the owner of the secret can compare it with another text.
     func digest(of bytes: [UInt8]) -> String {
-        HMAC<SHA256>.authenticationCode(for: Data(bytes), using: self.digestKey).withUnsafeBytes {
-            Self.hexadecimal($0)
-        }
-    }
-
-    private static func hexadecimal(_ bytes: UnsafeRawBufferPointer) -> String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        HMAC<SHA256>.authenticationCode(for: Data(bytes), using: self.digestKey).hexadecimal
     }
 }

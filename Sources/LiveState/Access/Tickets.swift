@@ -101,19 +101,15 @@ enum Secret {
 
     static func make() -> String {
         var generator = SystemRandomNumberGenerator()
-        return (0..<2).map { _ in
-            let half = String(generator.next() as UInt64, radix: 16)
-            return String(repeating: "0", count: 16 - half.count) + half
-        }.joined()
+        return (0..<2).map { _ in (generator.next() as UInt64).hexadecimal }.joined()
     }
 
     /// The name under which a secret is stored: the first half of its SHA-256, which cannot be used in its place.
     static func name(of secret: String) -> String {
-        let digest = SHA256.hash(data: Array(secret.utf8))
-        return digest.prefix(Self.length / 2).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        SHA256.hash(data: Array(secret.utf8)).prefix(Self.length / 2).hexadecimal
     }
 
     static func isValid(_ text: String) -> Bool {
-        text.utf8.count == Self.length && text.utf8.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
+        text.utf8.count == Self.length && text.utf8.allSatisfy(\.isLowercaseHexDigit)
     }
 }

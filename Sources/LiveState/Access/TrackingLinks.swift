@@ -39,6 +39,8 @@ package struct TrackingLinks: Sendable {
         package var job: JobID
         /// The job's customer when the link was created.
         package var customer: PersonID
+        /// ms since the epoch
+        package var expiresAt: Int64
     }
 
     /// The result of requesting a viewer lease.
@@ -180,14 +182,16 @@ package struct TrackingLinks: Sendable {
     package func read(_ id: String) -> EventLoopFuture<Content?> {
         guard Secret.isValid(id) else { return self.ledger.eventLoop.makeSucceededFuture(nil) }
         let key = self.keyspace.link(id)
-        return self.ledger.send(["HMGET", .text(key), "job", "customer"]).map { answer in
-            guard answer != .array([.null, .null]) else { return nil }
+        return self.ledger.send(["HMGET", .text(key), "job", "customer", "expires"]).map { answer in
+            guard answer != .array([.null, .null, .null]) else { return nil }
             let texts = (answer.array ?? []).compactMap(\.text)
-            guard texts.count == 2, let job = JobID(texts[0]), let customer = PersonID(texts[1]) else {
+            guard texts.count == 3, let job = JobID(texts[0]), let customer = PersonID(texts[1]),
+                let expiresAt = texts[2].timestamp
+            else {
                 self.ledger.refuse(key, by: "HMGET")
                 return nil
             }
-            return Content(job: job, customer: customer)
+            return Content(job: job, customer: customer, expiresAt: expiresAt)
         }
     }
 

@@ -74,7 +74,9 @@ extension RedisFacts {
             return self.finding(
                 .error, .access, "The user lacks required permissions: \(access.missing.joined(separator: "; ")).",
                 why: "Gateways need them and would fail with NOPERM.",
-                remedy: "use the user `enroute` of \(file); the prefix of keys and channels must match too")
+                remedy:
+                    "use the user `enroute` of \(file), with the prefix of the gateways; after an upgrade, update it "
+                    + "as in \"Replace the access lists\" of deploy/redis/README.md")
         }
         if !access.excessive.isEmpty {
             return self.finding(

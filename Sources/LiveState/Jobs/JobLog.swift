@@ -31,7 +31,7 @@ extension StatusLogEntry {
             let source = fields["source"], let recorded = optional(fields["recorded"] ?? "", \.timestamp)
         else { return nil }
         func text(_ name: String) -> String? { fields[name].flatMap { $0.isEmpty ? nil : $0 } }
-        // create_job writes the first entry without `recorded`: it happened when it was written.
+        // Until 2026-11-30, create_job wrote the first entry without `recorded`: it happened when it was written.
         self.init(
             id: id, previous: StatusID(fields["prev"] ?? ""), status: status, at: at,
             recordedAt: recorded ?? at, actor: text("actor"), source: source,

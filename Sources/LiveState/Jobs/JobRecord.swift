@@ -20,6 +20,8 @@ package struct NewJob: Sendable {
     package var metadata: JobMetadata?
     /// For the rider, services and operations staff.
     package var recipient: Recipient?
+    /// When it was created, ms since the epoch, 13 digits; `nil` for now.
+    package var occurredAt: Int64?
     /// Who creates the job.
     package var actor: PersonID
 
@@ -27,7 +29,7 @@ package struct NewJob: Sendable {
         job: JobID, kind: JobKind, customer: PersonID, rider: PersonID? = nil, zone: ZoneID? = nil,
         destination: Coordinate? = nil, geocoded: GeocodedAddress? = nil, vendor: PickupPlace? = nil,
         display: JobDisplay? = nil, metadata: JobMetadata? = nil,
-        recipient: Recipient? = nil, actor: PersonID
+        recipient: Recipient? = nil, occurredAt: Int64? = nil, actor: PersonID
     ) {
         self.job = job
         self.kind = kind
@@ -40,6 +42,7 @@ package struct NewJob: Sendable {
         self.display = display
         self.metadata = metadata
         self.recipient = recipient
+        self.occurredAt = occurredAt
         self.actor = actor
     }
 }

@@ -33,17 +33,20 @@ package struct PushSubscriptions: Sendable {
         private var link: String?
         private var token: String?
         private var issuedAt: Int64?
+        /// Of the link; s since the epoch.
+        private var expiresAt: Int64?
 
         package init(_ subscription: Subscription, by grant: Grant) {
             self.subscription = subscription
             (self.person, self.link) = (grant.person.text, grant.link)
+            self.expiresAt = grant.link == nil ? nil : grant.expiresAt
             (self.token, self.issuedAt) = (grant.token?.id, grant.token?.issuedAt)
         }
 
         /// The grant as far as access to one job depends on it; `nil` if the stored one is malformed.
         package func grant(for job: JobID) -> Grant? {
             guard let person = PersonID(self.person) else { return nil }
-            var grant = Grant(person: person, role: .customer, job: job, link: self.link)
+            var grant = Grant(person: person, role: .customer, job: job, link: self.link, expiresAt: self.expiresAt)
             if let token, let issuedAt { grant.token = TokenIdentity(id: token, issuedAt: issuedAt) }
             return grant.link == nil && grant.token == nil ? nil : grant
         }
@@ -93,9 +96,7 @@ package struct PushSubscriptions: Sendable {
     private func keep(
         _ text: [UInt8], endpoint: String, isByLink: Bool, of job: JobID, _ fence: Int64
     ) -> EventLoopFuture<Addition> {
-        let id = SHA256.hash(data: Array(endpoint.utf8)).prefix(16).map { byte in
-            String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
-        }.joined()
+        let id = SHA256.hash(data: Array(endpoint.utf8)).prefix(16).hexadecimal
         return self.live.evaluate(
             Scripts.keepPush, keys: [self.keyspace.push(of: job), self.keyspace.travel(of: job)],
             arguments: [

@@ -1,14 +1,15 @@
-// What operations staff see of a zone apart from its jobs: riders that are online and the latest changes. Read only, newest
-// first and limited; the streams hold what happened before.
+// What operations staff see of a zone apart from its jobs: riders that are online, and the latest changes, newest first. Read
+// only and limited; the streams hold what happened before.
 
 package import EnrouteWire
 package import NIOCore
 internal import Redis
 
 extension Riders {
-    /// Maximum number of riders shown: unreachable riders with a task first, then by the time of their next check, latest
-    /// first.
+    /// Maximum number of riders shown: the first of the zone's roster.
     package static let maxOnlineRiders = 1_000
+    /// Maximum number of riders of a zone that are counted and put in order: those whose next check is due first.
+    package static let maxListedRiders = 25_000
     /// Riders that are read at the same time.
     private static let batchSize = 250
 
@@ -18,16 +19,51 @@ extension Riders {
         package var record: RiderRecord
     }
 
-    /// Riders that declared themselves online, reachable or not; at most `maxOnlineRiders`.
-    package func online(in zone: ZoneID) -> EventLoopFuture<[OnlineRider]> {
-        self.onlineIDs(in: zone).flatMap { self.read($0[...], in: zone, []) }
-            .map { $0.sorted { $0.rider.text < $1.rider.text } }
+    /// The riders of a zone that are online, reachable or not.
+    package struct OnlineRiders: Sendable, Hashable {
+        /// All of them.
+        package var roster: ZoneRoster
+        /// The first of them, at most `maxOnlineRiders`, ordered by id.
+        package var shown: [OnlineRider]
     }
 
-    /// The ids of those riders.
+    package func online(in zone: ZoneID) -> EventLoopFuture<OnlineRiders> {
+        self.roster(of: zone).flatMap { roster in
+            self.read(roster.first(Self.maxOnlineRiders)[...], in: zone, []).map { riders in
+                OnlineRiders(roster: roster, shown: riders.sorted { $0.rider.text < $1.rider.text })
+            }
+        }
+    }
+
+    /// Reads the zone's lists, one after the other in Redis: a rider that changes meanwhile may be in the former group.
+    private func roster(of zone: ZoneID) -> EventLoopFuture<ZoneRoster> {
+        let lists = [
+            self.onlineIDs(in: zone), self.unreachableWithTask(in: zone), self.available(in: zone),
+            self.taskOwners(in: zone),
+        ]
+        return EventLoopFuture.whenAllSucceed(lists, on: self.eventLoop).map {
+            ZoneRoster(online: $0[0], unreachableWithTask: $0[1], available: $0[2], taskOwners: $0[3])
+        }
+    }
+
+    /// The ids of the riders of a zone that are online, at most `maxListedRiders`.
     package func onlineIDs(in zone: ZoneID) -> EventLoopFuture<[PersonID]> {
         let key = self.keyspace.due(in: zone)
-        return self.ledger.send(["ZRANGE", .text(key), 0, .integer(Self.maxOnlineRiders - 1), "REV"])
+        return self.ledger.send(["ZRANGE", .text(key), 0, .integer(Self.maxListedRiders - 1)])
+            .map { self.ledger.names($0, of: key, by: "ZRANGE") }
+    }
+
+    /// Their next check is due when their last task is released, so their score is infinite.
+    private func unreachableWithTask(in zone: ZoneID) -> EventLoopFuture<[PersonID]> {
+        let key = self.keyspace.due(in: zone)
+        return self.ledger.send([
+            "ZRANGEBYSCORE", .text(key), "+inf", "+inf", "LIMIT", 0, .integer(Self.maxListedRiders),
+        ]).map { self.ledger.names($0, of: key, by: "ZRANGEBYSCORE") }
+    }
+
+    private func available(in zone: ZoneID) -> EventLoopFuture<[PersonID]> {
+        let key = self.keyspace.available(in: zone)
+        return self.ledger.send(["ZRANGE", .text(key), 0, .integer(Self.maxListedRiders - 1)])
             .map { self.ledger.names($0, of: key, by: "ZRANGE") }
     }
 

@@ -120,6 +120,16 @@ extension Riders {
         return self.ledger.send(["HKEYS", .text(key)]).map { self.ledger.names($0, of: key, by: "HKEYS") }
     }
 
+    /// The rider of each active task of a zone. Cost: O(tasks), without a script.
+    package func taskOwners(in zone: ZoneID) -> EventLoopFuture<[PersonID]> {
+        let key = self.keyspace.taskOwners(in: zone)
+        return self.ledger.send(["HGETALL", .text(key)]).map { answer in
+            let items = answer.array ?? []
+            let owners = stride(from: 1, to: items.count, by: 2).map { items[$0] }
+            return self.ledger.names(.array(owners), of: key, by: "HGETALL")
+        }
+    }
+
     /// The rider that has the job as a task; `nil` if none. Cost: O(1), without a script.
     package func owner(of job: JobID, in zone: ZoneID) -> EventLoopFuture<PersonID?> {
         let key = self.keyspace.taskOwners(in: zone)

@@ -28,6 +28,8 @@ package struct Webhook: Sendable, Hashable {
     package var createdAt: Int64
     /// Since when no delivery succeeds; `nil` while deliveries succeed.
     package var failingSince: Int64?
+    /// When an attempt last failed, about 10 s accurate; `nil` if that is not known.
+    package var failedAt: Int64?
     /// Why the last attempt failed; empty when it succeeded.
     package var lastError: String
     /// When a delivery last succeeded.
@@ -66,6 +68,7 @@ package struct Webhook: Sendable, Hashable {
         self.isOn = fields["state"] == "on"
         self.offReason = self.isOn ? "" : fields["off_reason"] ?? ""
         self.failingSince = fields["failing_since"]?.timestamp
+        self.failedAt = fields["failed_at"]?.timestamp
         self.lastError = fields["last_error"] ?? ""
         self.deliveredAt = fields["delivered_at"]?.timestamp
         self.waiting = fields["waiting"]?.amount ?? 0

@@ -1,4 +1,5 @@
-// Webhooks at the ledger: their records, the events that wait for them, and those that could not be delivered.
+// Webhooks at the ledger: their records. The events that wait for them are in `WaitingEvents.swift`, and those that could not
+// be delivered in `UndeliveredEvents.swift`.
 
 internal import NIOCore
 package import Redis
@@ -6,8 +7,8 @@ package import Redis
 /// Reads and writes webhooks. Safe to use from any thread.
 package struct WebhookStore: Sendable {
     package let streams: EventStreams
-    private var ledger: RedisClient { self.streams.ledger }
-    private var keyspace: Keyspace { self.streams.settings.keyspace }
+    var ledger: RedisClient { self.streams.ledger }
+    var keyspace: Keyspace { self.streams.settings.keyspace }
 
     /// Maximum number of webhooks.
     package static let maxWebhooks = 50
@@ -15,24 +16,12 @@ package struct WebhookStore: Sendable {
     package static let maxSecrets = 8
     /// Maximum number of ids that are read from the set of webhooks, which others could have written to.
     private static let longestSet = 1_000
-    /// Maximum number of events that wait for one webhook. While it is reached, further events stay in the stream.
-    package static let maxWaiting = 100_000
-    /// How long an undelivered event is stored.
-    package static let deadLifetime: Duration = .seconds(30 * 86_400)
-    /// Maximum number of undelivered events in one page.
-    package static let page = 100
-    /// How many jobs' waiting events are removed with a webhook in one step.
-    private static let removalBatch = 500
-    /// Maximum number of pages that are searched for one page of well-formed undelivered events.
-    private static let longestSearch = 200
-    /// Maximum size of a stored event in bytes, as in the scripts.
-    private static let longestEvent = 16_384
+    /// How many jobs' and riders' waiting events are removed with a webhook, or become due, in one step.
+    package static let batch = 500
 
     package init(ledger: RedisClient, settings: LiveStateSettings) {
         self.streams = EventStreams(ledger: ledger, settings: settings)
     }
-
-    // MARK: records
 
     /// Stores a new webhook, which receives the events from now on.
     ///
@@ -98,7 +87,7 @@ package struct WebhookStore: Sendable {
         let removed = try await self.ledger.send(["DEL", .text(self.keyspace.webhook(id))]).get()
         _ = try await self.ledger.send(["SREM", .text(self.keyspace.webhooks), .text(id)]).get()
         try await skippingMalformedData {
-            while case let due = try await self.nextDue(id, before: "+inf", most: Self.removalBatch), !due.isEmpty {
+            while case let due = try await self.nextDue(id, before: "+inf", most: Self.batch), !due.isEmpty {
                 for subject in due.compactMap(\.text).filter(\.isNonce) {
                     let waiting = self.keyspace.waiting(of: subject, ofWebhook: id)
                     _ = try await self.ledger.send(["DEL", .text(waiting)]).get()
@@ -131,269 +120,33 @@ package struct WebhookStore: Sendable {
         return webhook
     }
 
-    /// Switches a webhook on again after its endpoint accepted a test.
+    /// Switches a webhook on again after its endpoint accepted a test, and delivers the events that wait without
+    /// another delay.
     ///
     /// - Parameter at: time of the test, ms since the epoch.
     /// - Returns: `false` when there is no such webhook any longer.
     package func switchOn(_ id: String, at: Int64) async throws -> Bool {
+        try await skippingMalformedData { try await self.endDelays(of: id, at: at) }
         let answer = try await self.ledger.evaluate(
             Scripts.switchOnWebhook, keys: [self.keyspace.webhook(id)], arguments: [.integer(at)]
         ).get()
         return answer.array?.first?.integer == 1
     }
 
-    // MARK: delivery, by the holder of the lease
-
-    package func lease(of id: String, holder: String) -> Lease {
-        Lease(ledger: self.ledger, key: self.keyspace.lease(ofWebhook: id), holder: holder)
-    }
-
-    /// A fact about a webhook, which the holder of its lease stores.
-    package enum Note: Sendable {
-        case cursor(shard: Int, String)
-        case failing(since: Int64, error: String)
-        case delivered(at: Int64)
-        case off(reason: String)
-        /// Something other than the endpoint delays deliveries.
-        case delayed(reason: String)
-
-        var fields: [(String, String)] {
-            switch self {
-            case .cursor(let shard, let id): [("cursor:\(shard)", id)]
-            case .failing(let since, let error): [("failing_since", "\(since)"), ("last_error", error)]
-            case .delivered(let at): [("delivered_at", "\(at)"), ("failing_since", ""), ("last_error", "")]
-            case .off(let reason): [("off_reason", reason), ("state", "off")]
-            case .delayed(let reason): [("last_error", reason)]
-            }
+    /// Makes everything due that waits for a later attempt, in steps that do not occupy Redis for long. The worker
+    /// limits how much of it is sent at the same time.
+    private func endDelays(of id: String, at now: Int64) async throws {
+        let due = self.keyspace.due(ofWebhook: id)
+        // An endpoint that fails again meanwhile does not prolong this.
+        for _ in 0...(Self.maxWaiting / Self.batch) {
+            let later =
+                try await self.ledger.send([
+                    "ZRANGEBYSCORE", .text(due), .text("(\(now)"), "+inf", "LIMIT", "0", .integer(Self.batch),
+                ]).get().array ?? []
+            guard !later.isEmpty else { return }
+            let members = later.compactMap(\.bytes).flatMap { [RedisCommand.Word.integer(now), .bytes($0)] }
+            // XX: what was delivered or erased in between is not added again.
+            _ = try await self.ledger.send(RedisCommand(["ZADD", .text(due), "XX"] + members)).get()
         }
-    }
-
-    /// Why a change was not made.
-    package struct NotHeld: Error {
-        package init() {}
-    }
-
-    /// A waiting event is not one that Enroute stores, or a key has another type.
-    package struct Malformed: Error {}
-
-    /// Stores a fact about a webhook.
-    ///
-    /// - Throws: `NotHeld` when the webhook is gone, or another gateway has its lease.
-    package func note(_ note: Note, about id: String, by holder: String) async throws {
-        for (field, value) in note.fields {
-            let answer = try await self.ledger.evaluate(
-                Scripts.noteWebhook, keys: [self.keyspace.lease(ofWebhook: id), self.keyspace.webhook(id)],
-                arguments: [.text(holder), .text(field), .text(value.printable)]
-            ).get()
-            guard answer.array?.first?.integer == 1 else { throw NotHeld() }
-        }
-    }
-
-    /// Appends an event to the waiting list of its job or rider.
-    ///
-    /// - Returns: `false` when too many events wait.
-    /// - Throws: `NotHeld`.
-    package func park(
-        _ event: WaitingEvent, for id: String, attempts: Int, due: Int64, by holder: String
-    ) async throws -> Bool {
-        let answer = try await self.ledger.evaluate(
-            Scripts.parkEvent, keys: self.deliveryKeys(id, event.subject),
-            arguments: [
-                .text(holder), .text(event.subject), .integer(attempts), .integer(due), .text(event.stored),
-                .integer(Self.maxWaiting),
-            ]
-        ).get()
-        switch answer.array?.first?.integer {
-        case 1, 2: return true
-        case -2: return false
-        default: throw NotHeld()
-        }
-    }
-
-    package enum Outcome: String, Sendable { case delivered, retry, dead }
-
-    /// Records the outcome of an attempt to deliver a waiting event.
-    ///
-    /// - Returns: how many events of its job or rider still wait; `nil` when it was no longer the first of them.
-    /// - Throws: `NotHeld`.
-    package func settle(
-        _ event: WaitingEvent, for id: String, _ outcome: Outcome, due: Int64, reason: String, by holder: String
-    ) async throws -> Int? {
-        let answer = try await self.ledger.evaluate(
-            Scripts.settleEvent,
-            keys: self.deliveryKeys(id, event.subject) + [self.keyspace.dead(ofWebhook: id)],
-            arguments: [
-                .text(holder), .text(event.subject), .text(event.stored), .text(outcome.rawValue), .integer(due),
-                .text(reason.printable),
-            ]
-        ).get()
-        let parts = answer.array ?? []
-        switch parts.first?.integer {
-        case 1: return Int(clamping: parts.last?.integer ?? 0)
-        case 0: return nil
-        default: throw NotHeld()
-        }
-    }
-
-    /// Jobs and riders whose first waiting event is due, the longest due first.
-    package func due(_ id: String, before now: Int64, most: Int) async throws -> [String] {
-        let members = try await self.nextDue(id, before: .integer(now), most: most)
-        let subjects = members.compactMap(\.text).filter(\.isNonce)
-        guard subjects.count < members.count else { return subjects }
-        // Otherwise they could fill every page.
-        self.ledger.refuse(self.keyspace.due(ofWebhook: id), by: "ZRANGEBYSCORE")
-        try await self.removeDue(members.filter { $0.text?.isNonce != true }, of: id)
-        return subjects
-    }
-
-    /// Also malformed members.
-    private func nextDue(_ id: String, before end: RedisCommand.Word, most: Int) async throws -> [RESPValue] {
-        let key = self.keyspace.due(ofWebhook: id)
-        let command: RedisCommand = ["ZRANGEBYSCORE", .text(key), "-inf", end, "LIMIT", "0", .integer(most)]
-        return try await self.ledger.send(command).get().array ?? []
-    }
-
-    private func removeDue(_ members: [RESPValue], of id: String) async throws {
-        let words = members.compactMap { member in member.bytes.map { RedisCommand.Word.bytes($0) } }
-        _ = try await self.ledger.send(RedisCommand(["ZREM", .text(self.keyspace.due(ofWebhook: id))] + words)).get()
-    }
-
-    /// All jobs and riders with waiting events.
-    package func waitingSubjects(_ id: String) async throws -> Set<String> {
-        Set(try await self.due(id, before: 9_999_999_999_999, most: Self.maxWaiting))
-    }
-
-    /// The first waiting event of a job or rider, and its failed attempts; `nil` when none waits.
-    ///
-    /// - Throws: `Malformed`, or an error of Redis.
-    package func first(_ subject: String, of id: String) async throws -> (event: WaitingEvent, attempts: Int)? {
-        let key = self.keyspace.waiting(of: subject, ofWebhook: id)
-        let stored = self.ledger.send(["LINDEX", .text(key), "0"])
-        let attempts = self.ledger.send(["HMGET", .text(self.keyspace.attempts(ofWebhook: id)), .text(subject)])
-        let answer: RESPValue
-        do {
-            answer = try await stored.get()
-        } catch let error as RedisError where error.isMalformedData {
-            throw Malformed()
-        }
-        guard let bytes = answer.bytes else { return nil }
-        let event = WaitingEvent(subject: subject, stored: answer.text ?? "")
-        guard bytes.count <= Self.longestEvent, !event.id.isEmpty, event.body.hasPrefix("{") else {
-            self.ledger.refuse(key, by: "LINDEX")
-            throw Malformed()
-        }
-        return (event, try await attempts.get().array?.first?.text?.amount ?? 0)
-    }
-
-    /// Removes what `first` or a script found malformed, and an entry of a job or rider without waiting events.
-    ///
-    /// - Parameter isFirst: whether the first waiting event is malformed, and removed too.
-    /// - Returns: `false` when well-formed events wait: nothing is removed.
-    /// - Throws: `NotHeld`.
-    package func drop(_ subject: String, of id: String, isFirst: Bool = false, by holder: String) async throws -> Bool {
-        let answer = try await self.ledger.evaluate(
-            Scripts.dropWaiting, keys: self.deliveryKeys(id, subject),
-            arguments: [.text(holder), .text(subject), isFirst ? "first" : "orphan"]
-        ).get()
-        switch answer.array?.first?.integer {
-        case 1: return true
-        case 0: return false
-        default: throw NotHeld()
-        }
-    }
-
-    // MARK: undelivered events
-
-    /// An event that could not be delivered.
-    package struct Dead: Sendable, Hashable {
-        /// Its position in the list. Starts with the time at which it was given up, ms since the epoch.
-        package var entry: String
-        package var event: WaitingEvent
-        package var attempts: Int
-        package var reason: String
-    }
-
-    /// The oldest undelivered events after an entry. Fewer than `page` means that there are no others. Malformed
-    /// entries are reported and skipped.
-    package func dead(_ id: String, after entry: String = "0-0") async throws -> [Dead] {
-        guard id.isNonce, entry.isStreamID else { return [] }
-        let key = self.keyspace.dead(ofWebhook: id)
-        var (found, last): ([Dead], String) = ([], entry)
-        for _ in 0..<Self.longestSearch {
-            let entries = try await self.streams.entries(of: key, after: last)
-            let wellFormed = entries.compactMap { Dead($0) }
-            if wellFormed.count < entries.count { self.ledger.refuse(key, by: "XRANGE") }
-            found += wellFormed.prefix(Self.page - found.count)
-            guard found.count < Self.page, entries.count == EventStreams.page, let newest = entries.last else { break }
-            last = newest.id
-        }
-        return found
-    }
-
-    /// Removes the undelivered events that are older than `deadLifetime`.
-    package func removeOldDead() async throws {
-        let oldest = try await self.streams.time() - Self.deadLifetime.milliseconds
-        for id in try await self.ids() {
-            try await skippingMalformedData {
-                try await self.streams.trim(self.keyspace.dead(ofWebhook: id), before: oldest)
-            }
-        }
-    }
-
-    /// Queues an undelivered event for delivery again.
-    ///
-    /// - Returns: whether the event was still undelivered.
-    package func replay(_ dead: Dead, of id: String, now: Int64) async throws -> Bool {
-        let answer = try await self.ledger.evaluate(
-            Scripts.replayEvent,
-            keys: [
-                self.keyspace.webhook(id), self.keyspace.due(ofWebhook: id),
-                self.keyspace.waiting(of: dead.event.subject, ofWebhook: id), self.keyspace.dead(ofWebhook: id),
-            ],
-            arguments: [.text(dead.entry), .text(dead.event.subject), .integer(now)]
-        ).get()
-        return answer.array?.first?.integer == 1
-    }
-
-    private func deliveryKeys(_ id: String, _ subject: String) -> [String] {
-        [
-            self.keyspace.lease(ofWebhook: id), self.keyspace.webhook(id), self.keyspace.due(ofWebhook: id),
-            self.keyspace.attempts(ofWebhook: id), self.keyspace.waiting(of: subject, ofWebhook: id),
-        ]
-    }
-}
-
-extension WebhookStore.Dead {
-    fileprivate init?(_ entry: StreamEntry) {
-        guard let subject = entry.fields["subject"], subject.isNonce, let stored = entry.fields["event"] else {
-            return nil
-        }
-        self.init(
-            entry: entry.id, event: WaitingEvent(subject: subject, stored: stored),
-            attempts: entry.fields["attempts"]?.amount ?? 0, reason: entry.fields["reason"] ?? "")
-    }
-}
-
-/// An event to be delivered to a webhook: its id, and the body that each attempt sends.
-package struct WaitingEvent: Sendable, Hashable {
-    package let subject: String
-    /// `<id> <body>`
-    let stored: String
-
-    package init(_ event: LedgerEvent) {
-        self.subject = event.subject
-        self.stored = "\(event.id) \(event.body)"
-    }
-
-    init(subject: String, stored: String) { (self.subject, self.stored) = (subject, stored) }
-
-    package var id: String { String(self.stored.prefix { $0 != " " }) }
-    package var body: String { String(self.stored.drop { $0 != " " }.dropFirst()) }
-}
-
-extension String {
-    /// At most 200 bytes of ASCII without control characters, as the scripts accept.
-    fileprivate var printable: String {
-        String(self.unicodeScalars.map { (32...126).contains($0.value) ? Character($0) : "?" }.prefix(200))
     }
 }

@@ -2,6 +2,7 @@
 // A change of the status compares its condition in Redis (`Precondition`). Here it is compared with the record that the gateway
 // reads right before the change.
 
+internal import Access
 internal import EnrouteWire
 internal import HTTPTypes
 internal import HTTPValues
@@ -130,13 +131,15 @@ extension Routes {
         Self.badRequest("If-Match must be one entity tag: the job's ETag, or the ID of its newest status in quotes.")
     }
 
-    /// Compares a condition with a job that the request changes or erases. A job that does not exist is left to the request.
+    /// Compares a condition with a job that the request changes or erases. A job that does not exist, or that the caller may
+    /// not see, is left to the request.
     ///
     /// - Throws: 412 if the condition is not met.
-    func require(_ condition: JobCondition, of job: JobID) async throws {
-        guard !condition.isEmpty, let record = try await self.result(of: self.jobs.ledger.recover(job))?.record else {
-            return
-        }
+    func require(_ condition: JobCondition, of job: JobID, by grant: Grant) async throws {
+        guard !condition.isEmpty, let record = try await self.result(of: self.jobs.ledger.recover(job))?.record,
+            grant.reaches(job, customer: record.customer, rider: record.rider),
+            !self.revocations.hides(job, from: grant.role)
+        else { return }
         if let refusal = condition.refusal(for: record) { throw Problem(refusal) }
     }
 }

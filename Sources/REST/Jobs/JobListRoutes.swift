@@ -3,7 +3,6 @@
 
 internal import Access
 internal import EnrouteWire
-internal import FoundationEssentials
 internal import HTTPTypes
 internal import HTTPValues
 internal import Hummingbird
@@ -84,16 +83,11 @@ extension JobSummary {
 
 extension JobListPlace {
     /// Opaque to clients, so that it can change.
-    var cursor: String {
-        Data("\(self.score) \(self.job.text)".utf8).base64EncodedString().replacing("+", with: "-")
-            .replacing("/", with: "_").replacing("=", with: "")
-    }
+    var cursor: String { Base64URL.text(Array("\(self.score) \(self.job.text)".utf8)) }
 
     /// - Returns: `nil` unless `cursor` made the text.
     init?(cursor: String) {
-        let text = cursor.replacing("-", with: "+").replacing("_", with: "/")
-        let padding = String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
-        guard cursor.utf8.count <= 200, let bytes = Data(base64Encoded: text + padding),
+        guard cursor.utf8.count <= 200, let bytes = [UInt8](base64URL: Array(cursor.utf8)[...]),
             case let parts = String(decoding: bytes, as: UTF8.self).split(separator: " "), parts.count == 2,
             let score = Int64(parts[0]), (0...9_999_999_999_999).contains(score), let job = JobID(String(parts[1]))
         else { return nil }

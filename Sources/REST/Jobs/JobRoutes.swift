@@ -65,7 +65,7 @@ extension Routes {
     @Sendable private func erase(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .eraseJob)
         let job = try self.job(context, grant)
-        try await self.require(JobCondition(request), of: job)
+        try await self.require(JobCondition(request), of: job, by: grant)
         let (streams, gateway) = (self.services.streams, self.settings.name)
         let erased = try await self.result(
             of: self.jobs.erase(job, by: grant.person) { keys in

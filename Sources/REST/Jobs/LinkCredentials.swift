@@ -36,7 +36,8 @@ extension Routes {
         else {
             throw self.problem(ofFailed: attempt) ?? Problem(Refused.noSuchJob)
         }
-        let grant = Grant(person: link.customer, role: .customer, job: job, link: id)
+        let grant = Grant(
+            person: link.customer, role: .customer, job: job, link: id, expiresAt: link.expiresAt / 1000)
         guard !self.revocations.isRevoked(grant) else { throw Problem(Refused.noSuchJob) }
         return grant
     }

@@ -34,6 +34,28 @@ private enum BatchOutcome {
     }
 }
 
+/// The jobs of a batch by their outcome, in the order of the batch.
+private struct BatchOutcomes {
+    private(set) var accepted: [JobID] = []
+    private(set) var stale: [JobID] = []
+    private(set) var held: [JobID] = []
+    private(set) var refuted: [JobID] = []
+    private(set) var refused: [(job: JobID, refusal: Refused, reason: FixRefusal?)] = []
+    /// ms; `nil` if no job's validation has just started to correct the phone's clock.
+    private(set) var clockCorrection: Int64?
+
+    mutating func add(_ outcome: BatchOutcome, _ validated: ValidatedReport?, of job: JobID) {
+        if validated?.refutes == true { self.refuted.append(job) }
+        self.clockCorrection = validated?.clockCorrection ?? self.clockCorrection
+        switch outcome {
+        case .accepted: self.accepted.append(job)
+        case .stale: self.stale.append(job)
+        case .held: self.held.append(job)
+        case .refused(let refusal, let reason): self.refused.append((job, refusal, reason))
+        }
+    }
+}
+
 /// The response to a batch. Optional members are omitted if they are empty.
 private struct BatchResponse: Encodable {
     struct Refusal: Encodable {
@@ -60,6 +82,22 @@ private struct BatchResponse: Encodable {
     var clockCorrectionMs: Int64?
     /// ms since the epoch, for phones that compare their clock.
     var serverTime: Int64
+
+    init(to batch: LocationBatch, for job: JobID, _ outcomes: BatchOutcomes, _ guidance: RESTReporters.Guidance) {
+        func texts(_ jobs: [JobID]) -> [String]? { jobs.isEmpty ? nil : jobs.map(\.text) }
+        (self.job, self.seq) = (job.text, batch.sequence)
+        (self.accepted, self.stale) = (outcomes.accepted.map(\.text), outcomes.stale.map(\.text))
+        (self.held, self.refuted) = (texts(outcomes.held), texts(outcomes.refuted))
+        self.refused = outcomes.refused.map {
+            Refusal(job: $0.job.text, code: $0.refusal.code.rawValue, reason: $0.reason?.rawValue)
+        }
+        let near = guidance.proximities.map { Proximity(job: $0.job.text, state: $0.state.rawValue) }
+        self.proximity = near.isEmpty ? nil : near
+        // All intervals are whole seconds.
+        self.intervalSeconds = guidance.rate.map { Int($0) }
+        self.clockCorrectionMs = outcomes.clockCorrection
+        self.serverTime = WallClock.nowMilliseconds
+    }
 }
 
 extension Routes {
@@ -82,50 +120,27 @@ extension Routes {
         {
             throw Problem(tooManyLocationReports: wait)
         }
-        var accepted: [JobID] = []
-        var stale: [JobID] = []
-        var held: [JobID] = []
-        var refuted: [JobID] = []
-        var refused: [(job: JobID, refusal: Refused, reason: FixRefusal?)] = []
-        var clockCorrection: Int64?
+        var outcomes = BatchOutcomes()
         for job in jobs {
             let (outcome, validated) = try await self.process(batch, for: job, grant)
-            if validated?.refutes == true { refuted.append(job) }
-            clockCorrection = validated?.clockCorrection ?? clockCorrection
-            switch outcome {
-            case .accepted: accepted.append(job)
-            case .stale: stale.append(job)
-            case .held: held.append(job)
-            case .refused(let refusal, let reason): refused.append((job, refusal, reason))
-            }
+            outcomes.add(outcome, validated, of: job)
         }
-        let (all, shown, reporter) = (jobs, accepted, batch.reporter)
+        let (shown, reporter) = (outcomes.accepted, batch.reporter)
         let guidance = try await self.loops.onHomeLoop(of: grant.person) { loop in
             loop.eventLoop.makeSucceededFuture(
-                loop.restReporters.batchValidated(all, accepted: shown, of: grant.person, on: reporter))
+                loop.restReporters.batchValidated(jobs, accepted: shown, of: grant.person, on: reporter))
         }.get()
-        if refused.count == jobs.count, let first = refused.first {
+        if outcomes.refused.count == jobs.count, let first = outcomes.refused.first {
             var problem = Problem(first.refusal)
             if first.reason?.isOfClock == true { problem.serverTime = WallClock.nowMilliseconds }
             throw problem
         }
         // A batch also counts as a heartbeat of the rider. If recording that fails, the batch is still accepted.
         let place = batch.newest?.place
-        if !accepted.isEmpty, grant.allows(.beAvailable) {
+        if !shown.isEmpty, grant.allows(.beAvailable) {
             _ = try? await self.riders.recordHeartbeat(of: grant.person, at: place, device: nil).get()
         }
-        return try Self.json(
-            BatchResponse(
-                job: job.text, seq: batch.sequence, accepted: accepted.map(\.text), stale: stale.map(\.text),
-                held: held.isEmpty ? nil : held.map(\.text), refuted: refuted.isEmpty ? nil : refuted.map(\.text),
-                refused: refused.map {
-                    .init(job: $0.job.text, code: $0.refusal.code.rawValue, reason: $0.reason?.rawValue)
-                },
-                proximity: guidance.proximities.isEmpty
-                    ? nil : guidance.proximities.map { .init(job: $0.job.text, state: $0.state.rawValue) },
-                // All intervals are whole seconds.
-                intervalSeconds: guidance.rate.map { Int($0) }, clockCorrectionMs: clockCorrection,
-                serverTime: WallClock.nowMilliseconds))
+        return try Self.json(BatchResponse(to: batch, for: job, outcomes, guidance))
     }
 
     private static func batch(_ request: Request) async throws -> LocationBatch {

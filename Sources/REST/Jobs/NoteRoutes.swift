@@ -36,6 +36,7 @@ extension Routes {
             throw Self.unprocessable(
                 "note must be 1 to \(CustomerNote.longest) printable characters or line breaks, or empty to remove it.")
         }
+        try await self.require(JobCondition(request), of: job, by: grant)
         let customer = grant.role == .customer ? grant.person : nil
         let result = try await self.result(of: self.jobs.ledger.note(note, on: job, of: customer))
         switch result.value {

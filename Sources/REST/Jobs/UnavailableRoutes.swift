@@ -17,7 +17,10 @@ extension Routes {
         api.put("jobs/{job}/unavailable", use: self.reportUnavailable)
     }
 
-    private struct UnavailableBody: Decodable { var reason: String }
+    private struct UnavailableBody: Decodable {
+        var reason: String
+        var device: String?
+    }
 
     @Sendable private func reportUnavailable(
         _ request: Request, _ context: GatewayRequestContext
@@ -29,18 +32,25 @@ extension Routes {
             let reasons = UnavailableReason.allCases.map(\.rawValue).joined(separator: ", ")
             throw Self.unprocessable("reason must be one of \(reasons).")
         }
+        let device: DeviceID? = try body.device.map { try Self.name($0, "device") }
         guard let record = try await self.result(of: self.jobs.ledger.recover(job))?.record,
             grant.reaches(job, customer: record.customer, rider: record.rider),
             !self.revocations.hides(job, from: grant.role)
         else { throw Problem(Refused.noSuchJob) }
-        let off = Refused.travelModeOff
-        guard record.isTravelling else { throw Problem(off) }
+        guard record.isTravelling else { throw Problem(Refused.travelModeOff) }
+        // A reason shows nobody where the device is, so one without a name may report it for the one that has a name.
+        let reporter = device.map { Reporter($0) } ?? record.namedReporter ?? .requests
         // If the reason could not be recorded, respond with an error, so that the phone reports it again.
-        let isNoted = try await self.result(
+        let refused = try await self.result(
             of: self.loops.onHomeLoop(of: grant.person) { loop in
-                loop.restReporters.reported(reason, for: job, of: grant.person)
+                loop.restReporters.reported(reason, for: job, of: grant.person, on: reporter)
             })
-        guard isNoted else { throw Problem(off) }
+        if let refused { throw Problem(refused) }
         return Response(status: .noContent, headers: [.cacheControl: "no-store"])
     }
+}
+
+extension JobRecord {
+    /// The device that reports, if its name lasts across connections.
+    fileprivate var namedReporter: Reporter? { self.reporter.flatMap { $0.isNameless ? nil : $0 } }
 }

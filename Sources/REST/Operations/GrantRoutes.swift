@@ -23,6 +23,7 @@ extension Routes {
     ) async throws -> Response {
         let grant = try self.grant(request, context, .revokeGrant)
         let id = try context.parameters.require("id")
+        // The router does not decode it.
         guard let subject = RevocationSubject(kind, id: id.percentDecoded) else {
             throw Self.badRequest("A \(kind.rawValue)'s id must be \(kind.form).\(Self.advice(on: kind))")
         }
@@ -55,24 +56,5 @@ extension Routes {
             ? " The response that created the link contains it. Instead of the id, you can send the secret: the "
                 + "\(TrackingLinks.length) digits after # in the link's URL."
             : ""
-    }
-}
-
-extension String {
-    /// Decodes percent-encoding (RFC 3986 section 2.1), which the router does not decode. Invalid UTF-8 becomes replacement
-    /// characters, which no ID contains.
-    fileprivate var percentDecoded: String {
-        var bytes: [UInt8] = []
-        var rest = Substring(self).utf8
-        while let byte = rest.popFirst() {
-            let digits = rest.prefix(2)
-            if byte == UInt8(ascii: "%"), digits.count == 2, let value = UInt8(String(Substring(digits)), radix: 16) {
-                bytes.append(value)
-                rest = rest.dropFirst(2)
-            } else {
-                bytes.append(byte)
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -122,19 +122,23 @@ extension Routes {
         var riders: [Rider]
         /// The number of riders online in the zone. The list above is limited and may be shorter.
         var count: Int
+        /// How many of all riders online may get a task and have none.
+        var free: Int
+        /// How many of all riders online are reachable and have a task.
+        var busy: Int
     }
 
     @Sendable private func readZoneRiders(
         _ request: Request, _ context: GatewayRequestContext
     ) async throws -> Response {
         let zone = try self.zone(request, context)
-        let (shown, sizes) = try await self.query {
+        let (online, sizes) = try await self.query {
             (
                 try await self.operations.riders.online(in: zone).get(),
                 try await self.operations.listing.sizes(of: zone).get()
             )
         }
-        let riders = shown.map { shown in
+        let riders = online.shown.map { shown in
             let record = shown.record
             return RidersDocument.Rider(
                 rider: shown.rider.text, reachable: record.isReachable, approved: record.isApproved,
@@ -142,7 +146,9 @@ extension Routes {
                 tasks: record.tasks.keys.map(\.text).sorted(), heartbeat: record.heartbeat, statusAt: record.statusAt)
         }.sorted { $0.rider < $1.rider }
         return try Self.json(
-            RidersDocument(zone: zone.text, riders: riders, count: max(sizes.online, riders.count)))
+            RidersDocument(
+                zone: zone.text, riders: riders, count: max(sizes.online, riders.count),
+                free: online.roster.free.count, busy: online.roster.busy.count))
     }
 
     private struct VerdictsDocument: Encodable {

@@ -1,6 +1,8 @@
 // Colors of an operator's brand. A page may only use one whose contrast is sufficient on every background of the page
 // (WCAG 2.1, 1.4.3), so the contrast is calculated when the gateway starts.
 
+internal import EnrouteWire
+
 #if canImport(Glibc)
     private import Glibc
 #else
@@ -19,17 +21,14 @@ package struct PageColour: Sendable, Hashable {
         let digits = Array(text.utf8.first == UInt8(ascii: "#") ? text.utf8.dropFirst() : text.utf8[...])
         guard digits.count == 6 else { return nil }
         let values = stride(from: 0, to: 6, by: 2).compactMap { start -> UInt8? in
-            let pair = digits[start..<start + 2]
-            guard pair.allSatisfy({ Character(UnicodeScalar($0)).isHexDigit }) else { return nil }
-            return UInt8(String(decoding: pair, as: UTF8.self), radix: 16)
+            guard let high = digits[start].hexDigitValue, let low = digits[start + 1].hexDigitValue else { return nil }
+            return UInt8(high << 4 | low)
         }
         guard values.count == 3 else { return nil }
         self.init(red: values[0], green: values[1], blue: values[2])
     }
 
-    package var css: String {
-        "#" + [self.red, self.green, self.blue].map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-    }
+    package var css: String { "#" + [self.red, self.green, self.blue].hexadecimal }
 
     /// The relative luminance, 0 to 1 (WCAG 2.1).
     package var luminance: Double {

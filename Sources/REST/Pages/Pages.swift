@@ -137,7 +137,7 @@ package struct Pages: Sendable {
 
     /// Returns the texts in the language of the query parameter `lang`, or else in the best match for `Accept-Language`.
     func language(_ request: Request) -> StatusTexts {
-        let asked = request.uri.queryParameters["lang"].flatMap { self.settings.languages[String($0)] }
+        let asked = request.uri.queryParameters["lang"].flatMap { self.settings.languages.lookup($0) }
         return asked ?? self.settings.languages.best(accepting: request.headers[.acceptLanguage] ?? "")
     }
 
@@ -173,7 +173,7 @@ package struct Pages: Sendable {
     /// Returns the texts of all statuses in the language of the query parameter `language`, or else in the best match for
     /// `Accept-Language`.
     private func texts(_ request: Request) -> Response {
-        let asked = request.uri.queryParameters["language"].flatMap { self.settings.languages[String($0)] }
+        let asked = request.uri.queryParameters["language"].flatMap { self.settings.languages.lookup($0) }
         let texts = asked ?? self.settings.languages.best(accepting: request.headers[.acceptLanguage] ?? "")
         let taken = request.headers[values: .acceptEncoding].joined(separator: ",")
         let gzip = PageCompression.isTaken(by: taken) ? self.texts[texts.language]?.gzip?.bytes : nil

@@ -38,7 +38,6 @@ extension Routes {
 
     private struct WebhookList: Encodable { var webhooks: [WebhookDocument] }
     private struct UndeliveredList: Encodable { var events: [UndeliveredDocument] }
-    private struct Replayed: Encodable { var replayed: Int }
 
     private var webhookOperations: WebhookOperations {
         WebhookOperations(store: self.services.webhooks, sender: self.shared.webhookSender)
@@ -102,8 +101,8 @@ extension Routes {
         guard after?.wholeMatch(of: /[0-9]{1,20}-[0-9]{1,20}/) != nil || after == nil else {
             throw Self.badRequest("after must be the entry of an undelivered event.")
         }
-        let events = try await self.found { try await self.webhookOperations.undelivered(id, after: after) }
-        return try Self.json(UndeliveredList(events: events.map { UndeliveredDocument($0) }))
+        let found = try await self.found { try await self.webhookOperations.undelivered(id, after: after) }
+        return try Self.json(UndeliveredList(events: found.events.map { UndeliveredDocument($0) }))
     }
 
     @Sendable private func replayWebhook(
@@ -111,8 +110,8 @@ extension Routes {
     ) async throws -> Response {
         _ = try self.grant(request, context, .operateWebhooks)
         let id = try Self.webhookID(context)
-        let replayed = try await self.found { try await self.webhookOperations.replay(id)?.count }
-        return try Self.json(Replayed(replayed: replayed))
+        let result = try await self.found { try await self.webhookOperations.replay(id) }
+        return try Self.json(ReplayDocument(result))
     }
 
     private static func webhookID(_ context: GatewayRequestContext) throws -> String {

@@ -4,6 +4,7 @@
 package import Access
 package import ETA
 package import EnrouteWire
+internal import HTTPValues
 package import Jobs
 package import LiveState
 internal import NIOCore
@@ -36,7 +37,7 @@ package struct LoopServices: Sendable {
     package let isRevocationStateStale: @Sendable () async throws -> Bool
 
     /// Whether a customer's grant still reaches a job, and this rider is still its rider. A grant was valid when it was stored;
-    /// its token may have expired since then.
+    /// its token or link may have expired since then.
     package func mayKnow(
         _ grant: Grant, that rider: PersonID, isNear job: JobID, _ revocations: Revocations
     ) async throws -> Bool {
@@ -45,8 +46,14 @@ package struct LoopServices: Sendable {
             let record = try await self.jobs.ledger.recover(job).get()?.record,
             record.customer == grant.person, record.rider == rider, record.status.end == nil
         else { return false }
-        guard let link = grant.link else { return true }
+        guard let link = grant.link, !Self.hasExpired(grant) else { return true }
+        // It may have been deleted before it expired.
         return try await self.links.read(link).get()?.job == job
+    }
+
+    /// Whether the grant may have expired by the clock of Redis.
+    private static func hasExpired(_ grant: Grant) -> Bool {
+        grant.expiresAt.map { WallClock.nowMilliseconds / 1000 >= $0 - TokenVerifier.skew } ?? false
     }
 
     package var zoneJobsReader: ZoneJobsReader {

@@ -20,7 +20,7 @@ package struct RealtimeSettings: Sendable {
     /// How arrival times are calculated, and by which providers.
     package var arrivals = ArrivalSettings()
     package var limits = Limits()
-    /// A position older than this is called stale (US-072: 30 s).
+    /// A position older than this is stale (US-072: 30 s).
     package var freshness: Duration = .seconds(30)
     /// Whether travel mode is switched off when a rider arrives at the destination. Otherwise the arrival is only reported.
     package var arrivalStopsTravel = false

@@ -1,5 +1,5 @@
-// Log lines about clients that were refused because of their origin or their token. Clients can cause any number of refusals, so
-// the lines are rate-limited; operators need them to find a missing setting.
+// Log lines about clients that were refused because of their origin or their token. Clients can cause any number of refusals,
+// so the lines are rate-limited; operators need them to find a missing setting.
 
 package import Access
 internal import Logging
@@ -9,7 +9,7 @@ internal import TrafficControl
 
 /// Which refusals were logged recently, on one event loop.
 struct RefusalNotices {
-    /// Refused origins, one line a minute for all of them: anybody can invent more.
+    /// Refused origins, one line a minute for all of them, because anybody can invent origins.
     var origins = LogThrottle()
     /// Rejected tokens, one line a minute for each reason. The claims in them come from the settings.
     var tokens = KeyedLogThrottle<TokenRefusal>(maxSubjects: 64)

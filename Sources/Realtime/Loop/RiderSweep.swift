@@ -4,7 +4,7 @@
 // Any number of gateways may sweep at the same time, because the script checks again before it decides. There is no leader, so
 // a gateway that dies leaves no gap. If Redis fails, the sweep is only delayed.
 //
-// The live instance needs no sweep: each `place_riders` removes up to ten expired places more than it stores, and the places of
+// The live instance needs no sweep: each `place_riders` removes up to ten more expired places than it stores, and the places of
 // an idle zone expire with their key.
 
 internal import EnrouteWire

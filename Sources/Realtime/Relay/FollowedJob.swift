@@ -34,7 +34,7 @@ final class FollowedJob {
     private var parties: Parties?
     /// `JobRecord.revision` of the last snapshot.
     private var revision: Int64 = 0
-    /// Whether the status of the last snapshot, and the status now, show who is coming.
+    /// Whether the status of the last snapshot shows the rider, and whether the current status does.
     private var showedRider = false
     private(set) var showsRider = false
     /// The last snapshot had the rider's card.
@@ -60,8 +60,8 @@ final class FollowedJob {
         self.ref = ref
     }
 
-    /// A status has changed whether the follower may see the rider's card, so the job must be read again. Without a card there is
-    /// nothing to hide.
+    /// A status has changed whether the follower may see the rider's card, so the job must be read again. This is not necessary
+    /// if there is no card to hide.
     var showsOutdatedRider: Bool {
         self.showsRider != self.showedRider && (self.showsRider || self.hasCard) && self.parties?.rider != nil
             && !self.hasEnded && self.syncState.isLive
@@ -116,11 +116,11 @@ final class FollowedJob {
     /// Operations staff and services receive details that customers do not.
     var seesOperationalDetails: Bool { self.session.grant.map { $0.role == .ops || $0.role == .service } ?? false }
 
-    /// The way to the stops before a job is for everybody except customers.
+    /// Everybody except customers may see the way to the stops before a job.
     var seesWholeRoute: Bool { self.session.grant.map { $0.role != .customer } ?? false }
 
-    /// Sends a message that is neither a position nor an end. Followers that do not qualify can miss it without losing
-    /// anything.
+    /// Sends a message that is neither a position nor an end. Followers that do not receive it miss nothing that they need
+    /// later.
     func sendNotice(_ frame: [UInt8], isForAll: Bool) {
         guard self.syncState.isLive, self.showsPositions, isForAll || self.seesOperationalDetails else { return }
         self.session.send(frame, .ordered)

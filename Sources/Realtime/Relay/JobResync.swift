@@ -101,7 +101,7 @@ final class JobResync {
     private func start(_ reads: [ResyncScheduler<Int>.Read]) {
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
         for read in reads {
-            // It may have been unfollowed since the line before.
+            // The start of a previous read may have caused the job to be unfollowed.
             guard let reader = self.readers[read.job] else {
                 _ = self.scheduler.answered(read, .failed, now: Self.now)
                 continue
@@ -119,7 +119,7 @@ final class JobResync {
         }
     }
 
-    /// Compares through the job's reader. What the reader cannot do, such as following redirections, the general path does.
+    /// Compares through the job's reader. The general path does what the reader cannot, such as following redirections.
     private func check(_ read: ResyncScheduler<Int>.Read, _ reader: JobCheckReader) {
         let job = reader.job
         let isSent = reader.read(shown: self.newestPositionOfAll(job)) { [unowned self] result in

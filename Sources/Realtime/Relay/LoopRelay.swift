@@ -301,7 +301,7 @@ package final class LoopRelay {
         if isGap { self.resync(job) } else if mayHaveCard { self.showRider(of: job) }
     }
 
-    /// The status now shows who is coming. Followers are sent the whole state only if the rider has a card.
+    /// The new status shows the rider. Followers are sent the whole state only if the rider has a card.
     private func showRider(of job: JobID) {
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
         self.jobs.view(job).whenComplete { result in

@@ -1,6 +1,6 @@
-// The zones whose rider pools one session watches, for services that assign tasks and for operations staff. Subscribing works as for
-// jobs and misses no message: subscribe and await the acknowledgement, read, send the view, then the changes that arrived in
-// the meantime and are newer, then further changes.
+// The zones whose rider pools one session watches, for services that assign tasks and for operations staff. Subscribing works
+// as for jobs and misses no message: subscribe and await the acknowledgement, read, send the view, then the changes that
+// arrived in the meantime and are newer, then further changes.
 
 internal import Access
 internal import EnrouteWire

@@ -16,7 +16,7 @@ struct ZonePlacesBacklog {
     /// Places in one message: about 100 KB.
     static let pageSize = 1_000
 
-    /// Notes that places have changed. At most `ZonePlaces.maxPlaces` and those that have gone meanwhile wait.
+    /// Notes that places have changed. At most `ZonePlaces.maxPlaces` wait, plus those that have disappeared in the meantime.
     mutating func note(_ changes: ZonePlaces.Changes) {
         // The list will contain them as they are then.
         guard self.isStarted else { return }

@@ -25,13 +25,12 @@ extension LoopState {
         for revocation in new where !isFirst || revocation.at >= firstOn {
             if case .job(let job) = revocation.subject { self.close(job) }
         }
-        guard !isFirst else { return }
-        if revocations.contains(where: { $0.subject.kind != .job }) {
-            for session in Array(self.sessions.values) {
-                if let admitted = session.admitted, self.isRevoked(admitted) { session.revoke() }
-            }
-        }
+        guard !isFirst, !revocations.isEmpty else { return }
+        // Followers of a job are notified first, because a session with a link to it is closed then.
         for case .job(let job) in revocations.map(\.subject) { self.relay.revoke(job) }
+        for session in Array(self.sessions.values) {
+            if let admitted = session.admitted, self.isRevoked(admitted) { session.revoke() }
+        }
         if !new.isEmpty { self.logger.info("revocations applied", metadata: [LogKey.count: "\(new.count)"]) }
     }
 

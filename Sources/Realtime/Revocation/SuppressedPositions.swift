@@ -1,4 +1,4 @@
-// Buffers positions while the revocation state is stale and nobody knows who may see them, so they can be shown as soon as the
+// Buffers positions while the revocation state is stale, because it is unknown who may see them. They are shown as soon as the
 // state is fresh again.
 
 internal import EnrouteWire

@@ -24,7 +24,7 @@ extension Session {
         var isOverRateLimit = false
         /// The client violated the framing rules or the rate limit. Only its answer to our close frame is expected.
         var hasBrokenRules = false
-        /// Bytes received since then; at most `Limits.closingBytes`.
+        /// The number of bytes received since then; at most `Limits.closingBytes`.
         var lateBytes = 0
     }
 
@@ -109,7 +109,7 @@ extension Session {
         switch frame {
         case .message(let bytes): outline = bytes.withUnsafeReadableBytes { MessageOutline($0) }
         case .ping: outline = MessageOutline()
-        // Pongs have no answer.
+        // A pong is not answered.
         case .pong: return
         }
         self.send(
@@ -131,14 +131,13 @@ extension Session {
 
     private func received(_ bytes: ByteBuffer) {
         HotPath.pass(.sessionInput)
+        guard bytes.withUnsafeReadableBytes({ $0.isUTF8 }) else {
+            return self.close(.invalidText, "text must be UTF-8")
+        }
         do throws(BadMessage) {
-            let request = try bytes.withUnsafeReadableBytes { bytes throws(BadMessage) in
-                guard bytes.isUTF8 else { throw BadMessage("") }
-                return try ClientRequest(bytes)
-            }
+            let request = try bytes.withUnsafeReadableBytes { bytes throws(BadMessage) in try ClientRequest(bytes) }
             self.handle(request)
         } catch {
-            guard !error.reason.isEmpty else { return self.close(.invalidText, "text must be UTF-8") }
             self.loop.counts.add(.messagesNotUnderstood)
             self.input.malformedMessages += 1
             guard self.input.malformedMessages <= self.limits.malformedMessages else {

@@ -1,5 +1,5 @@
-// One line in the log for each closed session: who it was (by role), how long it lasted, what it sent and received, and why it
-// ended. During an outage or a restart thousands of sessions can end within a second, so the lines have a rate limit.
+// One line in the log for each closed session: the client's role, how long the session lasted, what it sent and received, and
+// why it ended. During an outage or a restart thousands of sessions can end within a second, so the lines have a rate limit.
 
 internal import EnrouteWire
 internal import Fanout
@@ -16,7 +16,7 @@ struct SessionSummary {
 
     struct End {
         let code: UInt16
-        /// A text of the gateway. The reason in a client's close frame is not logged: it may contain anything.
+        /// The gateway's own text. The reason in a client's close frame is not logged, because it may contain anything.
         let reason: String
         let initiator: Initiator
     }

@@ -155,7 +155,7 @@ extension LoopState {
         }
     }
 
-    /// A token, a ticket or a link was refused: counts a failed attempt of the address, and logs why a token was.
+    /// Handles a refused token, ticket or link: counts a failed attempt of the address, and logs why a token was refused.
     ///
     /// - Returns: the time to wait in milliseconds if the address was locked out; then nothing is logged. `nil` if the client
     ///   learns why.

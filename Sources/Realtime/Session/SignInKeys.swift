@@ -35,7 +35,7 @@ extension SignInRefusal {
             }
     }
 
-    /// The token could not be verified. This is no failed attempt, and the client should retry.
+    /// The token could not be verified. This does not count as a failed attempt, and the client should retry.
     package static let keyUnavailable = SignInRefusal(
         code: .insufficientState, reason: "cannot fetch the token issuer's keys; retry later")
 }

@@ -1,11 +1,11 @@
 // The compiled streets as the source of StreetMatcher. All loops share one network: it is mapped memory that nobody writes, and
-// a search takes a buffer of its own. A page of the file that is not in memory yet is read from the disk once.
+// each search has its own buffer. A page of the file that is not in memory yet is read from the disk once.
 
 package import EnrouteWire
 package import Streets
 package import Tracking
 
-/// Matches places on a `StreetNetwork`. Searches a few hundred metres, which takes microseconds.
+/// Matches places on a `StreetNetwork`. A search covers a few hundred meters and takes microseconds.
 package struct NetworkStreets: StreetSource {
     private let network: StreetNetwork
 

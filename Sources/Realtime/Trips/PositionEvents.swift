@@ -1,5 +1,5 @@
-// Events for other systems that follow from a rider's positions. No script of the ledger knows of them, so the rider's home loop
-// appends them. If the ledger is unavailable, they are lost: they are news, and no state depends on them.
+// Events for other systems that follow from a rider's positions. The ledger's scripts cannot derive them, so the rider's home
+// loop appends them. If the ledger is unavailable, they are lost; no state depends on them.
 
 internal import EnrouteWire
 internal import HTTPValues

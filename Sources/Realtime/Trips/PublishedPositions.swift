@@ -1,5 +1,5 @@
 // The positions of a rider that Redis accepted recently. After a failover, the new master may lack positions that the previous
-// one accepted, and the rider may only report again in some seconds.
+// one accepted, and the rider may not report again for some seconds.
 
 internal import EnrouteWire
 internal import Jobs

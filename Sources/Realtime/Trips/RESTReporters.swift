@@ -6,6 +6,7 @@
 
 package import EnrouteWire
 internal import HTTPValues
+package import Jobs
 package import LiveState
 package import NIOCore
 internal import Tracking
@@ -16,8 +17,8 @@ package final class RESTReporters {
     private struct Entry {
         var rate = ReportRate()
         let stopSequence: StopSequence
-        /// The device of the last batch.
-        var reporter = Reporter.requests
+        /// The device whose position or reason followers were shown last; before that, the first one.
+        var reporter: Reporter
         var published = PublishedPositions(most: LocationReport.maxJobs)
         /// The jobs of its last reports, at most `LocationReport.maxJobs`.
         var jobs: [JobID] = []
@@ -55,22 +56,23 @@ package final class RESTReporters {
     package func batchValidated(
         _ jobs: [JobID], accepted: [JobID], of rider: PersonID, on reporter: Reporter
     ) -> Guidance {
-        self.reportReceived(for: jobs, of: rider)
+        func trip(_ job: JobID) -> TripValidators.Key { .init(rider: rider, job: job, reporter: reporter) }
+        self.reportReceived(for: jobs, of: rider, on: reporter)
         if !accepted.isEmpty { self.entries[rider]?.reporter = reporter }
         guard let index = self.entries.index(forKey: rider) else { return Guidance() }
         self.entries.values[index].stopSequence.stops = jobs
         for job in accepted { self.entries.values[index].stopSequence.accepted(job) }
         // Reports arrive, but followers are not shown any position, so the location may be unavailable.
         for job in jobs where !accepted.contains(job) {
-            self.loop.restTrips.reportUnavailability(of: self.trip(job, rider))
+            self.loop.restTrips.reportUnavailability(of: trip(job))
         }
         if !accepted.isEmpty {
-            let trips = self.entries.values[index].jobs.map { self.trip($0, rider) }
+            let trips = self.entries.values[index].jobs.map(trip)
             _ = self.entries.values[index].rate.observe(self.loop.restTrips.circumstances(of: trips))
         }
         // Included in every response, because the previous response may have been lost.
         let proximities = accepted.compactMap { job in
-            self.loop.restTrips.proximity(of: self.trip(job, rider)).map { (job: job, state: $0) }
+            self.loop.restTrips.proximity(of: trip(job)).map { (job: job, state: $0) }
         }
         return Guidance(rate: self.entries.values[index].rate.interval, proximities: proximities)
     }
@@ -78,14 +80,14 @@ package final class RESTReporters {
     /// Redis accepted a position.
     package func published(_ fix: Fix, of job: JobID, by rider: PersonID, on reporter: Reporter, receivedAt: Int64) {
         // An entry without a timer would stay if the rest of the request fails.
-        self.reportReceived(for: [job], of: rider)
+        self.reportReceived(for: [job], of: rider, on: reporter)
         self.entries[rider]?.reporter = reporter
         self.entries[rider]?.published.remember(fix, of: job, receivedAt: receivedAt)
     }
 
-    /// Travel mode was switched off.
+    /// Travel mode was switched off, by whichever device.
     package func stopped(_ job: JobID, of rider: PersonID) {
-        self.loop.restTrips.restart(self.trip(job, rider))
+        self.loop.restTrips.restart(job, of: rider)
         self.entries[rider]?.published.forget(job)
     }
 
@@ -100,21 +102,32 @@ package final class RESTReporters {
 
     /// The phone reports why it has no location for a job that is assigned to this rider.
     ///
+    /// - Parameter reporter: the device that reports it.
     /// - Returns: the same as `TripValidators.reported`.
-    package func reported(_ reason: UnavailableReason, for job: JobID, of rider: PersonID) -> EventLoopFuture<Bool> {
-        self.reportReceived(for: [job], of: rider)
-        return self.loop.restTrips.reported(reason, self.trip(job, rider), isAssigned: true)
-    }
-
-    private func trip(_ job: JobID, _ rider: PersonID) -> TripValidators.Key {
-        .init(rider: rider, job: job, reporter: self.entries[rider]?.reporter)
+    package func reported(
+        _ reason: UnavailableReason, for job: JobID, of rider: PersonID, on reporter: Reporter
+    ) -> EventLoopFuture<Refused?> {
+        self.reportReceived(for: [job], of: rider, on: reporter)
+        let trip = TripValidators.Key(rider: rider, job: job, reporter: reporter)
+        let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
+        // Read from Redis each time, because another gateway may have published a position or another reason since.
+        return self.loop.restTrips.read(trip, again: true).flatMap {
+            bound.value.loop.restTrips.reported(reason, trip, isAssigned: true)
+        }.map { refused in
+            if refused == nil {
+                bound.value.entries[rider]?.reporter = reporter
+            } else {
+                bound.value.loop.restTrips.restart(trip)
+            }
+            return refused
+        }
     }
 
     // MARK: silence
 
-    private func reportReceived(for jobs: [JobID], of rider: PersonID) {
+    private func reportReceived(for jobs: [JobID], of rider: PersonID, on reporter: Reporter) {
         let now = NIODeadline.now()
-        var entry = self.entries[rider] ?? self.newEntry()
+        var entry = self.entries[rider] ?? self.newEntry(on: reporter)
         entry.jobs = Array((jobs + entry.jobs.filter { !jobs.contains($0) }).prefix(LocationReport.maxJobs))
         entry.lastReportAt = now
         let end = now + .milliseconds(self.loop.settings.freshness.milliseconds) + Self.grace
@@ -126,11 +139,11 @@ package final class RESTReporters {
         self.entries[rider] = entry
     }
 
-    private func newEntry() -> Entry {
+    private func newEntry(on reporter: Reporter) -> Entry {
         if self.entries.count >= self.most, let oldest = self.oldest.next(in: self.entries, by: \.lastReportAt) {
             self.entries.removeValue(forKey: oldest)?.silence?.cancel()
         }
-        return Entry(stopSequence: StopSequence(store: self.loop.stopSequences))
+        return Entry(stopSequence: StopSequence(store: self.loop.stopSequences), reporter: reporter)
     }
 
     private func becameSilent(_ rider: PersonID) {

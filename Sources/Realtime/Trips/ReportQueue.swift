@@ -95,7 +95,8 @@ struct ReportQueue: Sendable {
     }
 
     private var rate: TokenBucket
-    /// What the last token was taken for: the jobs of one report share it, because a phone with ten stops reports one place.
+    /// The report that the last token was taken for. All jobs of a report share one token, because a phone with ten stops
+    /// reports one place.
     private var paid: (sequence: Int64, job: JobID, others: Set<JobID>)?
     /// The newest report of each job that exceeded the publishing rate or that Redis did not answer.
     private var queued: [JobID: Queued] = [:]
@@ -134,7 +135,7 @@ struct ReportQueue: Sendable {
         switch verdict {
         case .publish(let fix): self.offer(Report(answer: answer, fix: fix, receivedAt: receivedAt), at: now)
         case .held: self.coverWithQueued(answer) ? .covered : .accept(answer)
-        // The fix may be older than the queued one. Then it is treated as if that had replaced it.
+        // The fix may be older than the queued one. It is then treated as if the queued one had replaced it.
         case .refused(let reason) where reason == .outOfOrder || reason == .duplicate:
             self.coverWithQueued(answer) ? .covered : .refuse(answer, reason)
         case .refused(let reason): .refuse(answer, reason)

@@ -52,14 +52,15 @@ final class RiderGuidance {
             return self.session.refuse("unavailable", job, .noSuchJob, ref)
         }
         let trips = job.map { [TripValidators.Key(rider: grant.person, job: $0)] } ?? self.trips.trips
-        // A journey that this session knows may have just ended. Then nobody is shown the reason, and the phone need not care.
+        // A trip that this session knows may have just ended. Then the reason is accepted although it is shown to nobody, so
+        // the phone needs no special case.
         guard let job, let trip = trips.first, !self.trips.isKnown(trip), !self.session.rider.isStartingTravel(for: job)
         else { return self.accept(reason, for: job, trips, ref) }
         self.checkShared(trip).whenComplete { [session = NIOLoopBound(self.session, eventLoop: self.loop.eventLoop)] in
             switch $0 {
             case .success(nil): session.value.rider.guidance.accept(reason, for: job, trips, isAssigned: true, ref)
             case .success(let refused?): session.value.refuse("unavailable", job, refused, ref)
-            // It is noted, and shown when Redis is available again.
+            // The reason is remembered, and shown when Redis is available again.
             case .failure(let error) where (error as? RedisError)?.isOutage == true:
                 session.value.rider.guidance.accept(reason, for: job, trips, ref)
             case .failure(let error):
@@ -86,7 +87,7 @@ final class RiderGuidance {
         self.session.send(.ok(replyTo: "unavailable", job: job, sequence: nil, deadline: nil, ref: ref))
     }
 
-    /// The session ended. Final states and counts of its trips are still to be published.
+    /// The session ended. The final states and counts of its trips have not been published yet.
     func sessionEnded() {
         self.nextCheck?.cancel()
         self.trips.disconnected()

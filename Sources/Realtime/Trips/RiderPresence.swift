@@ -17,13 +17,14 @@ final class RiderPresence {
     private var device: DeviceID?
     private var place: Coordinate?
     private var timer: Deadline?
-    /// The zone that the last heartbeat found the rider online in. Places are stored there without asking again.
+    /// The zone that the last heartbeat found the rider online in. Places are stored there without another query.
     private var zone: ZoneID?
     /// The usual heartbeat in that zone.
     private var usual: Riders.HeartbeatCommand?
     /// A heartbeat has been sent and not answered.
     private var isRequestInFlight = false
-    /// Another heartbeat became due meanwhile. The answer under way may not know, for example, that the rider went online.
+    /// Another heartbeat became due in the meantime. The pending answer may not reflect, for example, that the rider went
+    /// online.
     private var needsAnother = false
 
     /// Heartbeats per heartbeat timeout, so two in a row can be lost.
@@ -41,7 +42,7 @@ final class RiderPresence {
     func availabilitySet(_ status: Availability, by device: DeviceID?) {
         if let device { self.device = device }
         switch status {
-        // It was a heartbeat, but the zone and the place are to follow.
+        // Setting the availability counted as a heartbeat. Another one finds out the zone and stores the place.
         case .online: self.sendHeartbeat(takesOver: false)
         case .offline:
             self.leaveZone()
@@ -73,7 +74,7 @@ final class RiderPresence {
     }
 
     /// A position of a trip was accepted. While the rider is online, its place is stored within two seconds; otherwise the next
-    /// heartbeat finds out whether it is.
+    /// heartbeat finds out whether the rider is online.
     func positionAccepted(at place: Coordinate) {
         if let zone, let rider = self.session.grant?.person {
             self.loop.places.add(rider, in: zone, at: place)
@@ -94,7 +95,7 @@ final class RiderPresence {
 
     /// - Parameters:
     ///   - isAnswered: the phone expects an answer.
-    ///   - mayRepeat: the usual heartbeat will do, if the rider's zone is known.
+    ///   - mayRepeat: the usual heartbeat suffices if the rider's zone is known.
     private func sendHeartbeat(
         takesOver: Bool, isAnswered: Bool = false, mayRepeat: Bool = true, _ ref: MessageRef? = nil
     ) {

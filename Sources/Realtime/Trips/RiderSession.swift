@@ -19,31 +19,31 @@ internal import WebSocket
 
 /// The locations and travel mode of one rider. Confined to the session's loop.
 package final class RiderSession {
-    private unowned let session: Session
-    private let loop: LoopState
+    unowned let session: Session
+    let loop: LoopState
     /// Decides about the reports; this class carries out the decisions.
-    private var queue: ReportQueue
+    var queue: ReportQueue
     private var unvalidated: UnvalidatedReports
     /// When the queue's timer is due.
     private var queueTimer: Deadline?
     /// The sharing time limits of the jobs whose travel mode this session switched on.
-    private var sharingTimers: SharingTimers<Deadline>
-    private lazy var trips = TripValidators(
+    var sharingTimers: SharingTimers<Deadline>
+    lazy var trips = TripValidators(
         loop: self.loop, most: self.loop.settings.limits.subscriptions, reporter: self.reporter)
     private(set) lazy var guidance = RiderGuidance(session: self.session, loop: self.loop, trips: self.trips)
     private(set) lazy var presence = RiderPresence(session: self.session, loop: self.loop)
 
     private var paths: PublicationPaths
-    /// The device at the other end: what it was last called, and until then this connection.
+    /// The reporting device, by the name that it last sent; before that, this connection stands for it.
     private(set) var reporter = Reporter.connection() {
         didSet { self.trips.reporter = self.reporter }
     }
 
-    /// It has switched travel mode or reported under its present name.
+    /// The device has switched travel mode or reported under its current name.
     private var isKnownAsReporter = false
 
     /// The jobs whose travel mode is being switched on.
-    private var starting: Set<JobID> = []
+    var starting: Set<JobID> = []
 
     private lazy var stopSequence = StopSequence(store: self.loop.stopSequences)
 
@@ -59,8 +59,8 @@ package final class RiderSession {
         loop.add(self, of: session)
     }
 
-    /// The phone gives its name. A device that has switched travel mode on or reported keeps the name that it did this with:
-    /// apps may give other parts of themselves other names.
+    /// The phone sends the name of its device. Once a device has switched travel mode on or reported, it keeps the name that it
+    /// used for this, because parts of an app may use different names.
     ///
     /// - Parameter switchesTravel: the name came with a message that switches travel mode.
     func name(_ device: DeviceID?, switchesTravel: Bool) {
@@ -71,9 +71,10 @@ package final class RiderSession {
         if switchesTravel { self.isKnownAsReporter = true }
     }
 
-    /// The session ended. Without a name, this device cannot go on in another one; another connection of its rider may.
+    /// The session ended. A device without a name cannot continue on another connection, so it lets another device without a
+    /// name report.
     func sessionEnded() {
-        // They may be due in hours, and phones reconnect often.
+        // Timers may be due in hours, and phones reconnect often.
         for timer in self.sharingTimers.removeAll() { timer.cancel() }
         self.guidance.sessionEnded()
         self.presence.sessionEnded()
@@ -90,7 +91,7 @@ package final class RiderSession {
     }
 
     /// A job that the token does not cover, or that is revoked, is treated as if it did not exist.
-    private func reaches(_ job: JobID, _ grant: Grant) -> Bool {
+    func reaches(_ job: JobID, _ grant: Grant) -> Bool {
         grant.covers(job) && !self.loop.revocations.hides(job, from: grant.role)
     }
 
@@ -212,7 +213,7 @@ package final class RiderSession {
     }
 
     /// The live instance is available again. A new master may lack positions that the previous one accepted, and the rider may
-    /// only report again in some seconds. The newest position of each job is therefore published again, and queued reports are
+    /// not report again for some seconds. The newest position of each job is therefore published again, and queued reports are
     /// published immediately. If the master already has a position, nothing changes.
     func republish() {
         guard self.session.isOpen, let grant = self.session.grant else { return }
@@ -244,135 +245,6 @@ package final class RiderSession {
         self.loop.jobs.reopen(report.job, for: grant.person).whenComplete { result in
             bound.value.rider.settle(report, (try? result.get()).map { .reopened($0) } ?? .noAnswer, grant)
         }
-    }
-
-    // MARK: answers
-
-    private func accept(_ answer: ReportQueue.Answer) {
-        guard answer.ref != nil else {
-            let message = ServerMessage.locationAccepted(answer.job, sequence: answer.sequence)
-            self.session.send(Frame.text(message), .ordered)
-            return
-        }
-        self.session.send(
-            .ok(replyTo: "location", job: answer.job, sequence: answer.sequence, deadline: nil, ref: answer.ref))
-    }
-
-    private func refuse(_ answer: ReportQueue.Answer, _ reason: FixRefusal) {
-        self.session.send(
-            .error(
-                Refusal(
-                    replyTo: "location", job: answer.job, code: reason.code, message: reason.message,
-                    reason: reason.rawValue, ref: answer.ref)))
-    }
-
-    /// Sent once for a trip. It refers to no report, so it carries no ref.
-    private func notify(ofClockCorrection milliseconds: Int64, _ answer: ReportQueue.Answer) {
-        self.session.send(
-            .error(
-                Refusal(
-                    replyTo: "location", job: answer.job, code: FixRefusal.clock.code,
-                    message: ClockSkew.notice(ofCorrection: milliseconds), reason: FixRefusal.clock.rawValue)))
-    }
-
-    private func refuse(_ answer: ReportQueue.Answer, _ code: ErrorCode, _ message: String) {
-        self.session.refuse("location", answer.job, code, message, answer.ref)
-    }
-
-    private func refuseTooMany(_ answer: ReportQueue.Answer) {
-        self.refuse(answer, .limitExceeded, "Positions of too many jobs are queued. Send this one again later.")
-    }
-
-    // MARK: availability and travel mode
-
-    func setAvailability(_ status: Availability, _ device: DeviceID?, _ grant: Grant, _ ref: MessageRef?) {
-        guard grant.allows(.beAvailable) else {
-            return self.session.refuse(
-                "availability", nil, .forbidden,
-                "Only riders can set their availability, and their token must not be restricted to one job.", ref)
-        }
-        if let wait = self.loop.quotas.declarationDelay(
-            of: SessionOwner(grant), at: NIODeadline.now().uptimeNanoseconds)
-        {
-            return self.session.refuse(
-                "availability", nil, .rateLimited, "Availability changed too often. Try again later.", ref,
-                retryIn: wait)
-        }
-        let bound = NIOLoopBound(self.session, eventLoop: self.loop.eventLoop)
-        self.loop.riders.declare(status, of: grant.person, device: device, by: .init(grant.person)).whenComplete {
-            result in
-            switch result {
-            case .success:
-                bound.value.send(.ok(replyTo: "availability", job: nil, sequence: nil, deadline: nil, ref: ref))
-                bound.value.rider.presence.availabilitySet(status, by: device)
-            case .failure(let error):
-                bound.value.refuse("availability", nil, bound.value.refusal(for: error).ofItself, ref)
-            }
-        }
-    }
-
-    /// - Parameter resumes: only goes on with, or switches off, what this device started.
-    func travel(_ job: JobID, active: Bool, resumes: Bool, _ grant: Grant, _ ref: MessageRef?) {
-        guard grant.allows(.switchTravel) else {
-            return self.session.refuse("travel", job, .forbidden, "Only riders can switch travel mode.", ref)
-        }
-        guard self.reaches(job, grant) else { return self.session.refuse("travel", job, .noSuchJob, ref) }
-        if !active, !resumes { self.travelStopped(job, grant) }
-        if active { self.starting.insert(job) }
-        let bound = NIOLoopBound(self.session, eventLoop: self.loop.eventLoop)
-        let jobs = self.loop.jobs
-        let done: EventLoopFuture<Int64?> =
-            active
-            ? jobs.startTravel(job, by: grant.person, on: self.reporter, resumes: resumes).map { $0 }
-            : resumes
-                ? jobs.stopTravel(job, by: grant.person, startedOn: self.reporter).map { nil }
-                : jobs.stopTravel(job, by: grant.person).map { nil }
-        done.whenComplete { result in
-            if active { bound.value.rider.starting.remove(job) }
-            switch result {
-            case .success(let deadline):
-                bound.value.send(.ok(replyTo: "travel", job: job, sequence: nil, deadline: deadline, ref: ref))
-                if let deadline {
-                    bound.value.rider.endTravel(of: job, at: deadline)
-                    bound.value.rider.guidance.started(job, resumes: resumes, grant)
-                } else if resumes {
-                    bound.value.rider.travelStopped(job, grant)
-                }
-            case .failure(let error):
-                let refused = bound.value.refusal(for: error)
-                bound.value.refuse("travel", job, refused.code, refused.message, ref)
-            }
-        }
-    }
-
-    /// Whether this session has sent a `travel` that is not answered yet.
-    func isStartingTravel(for job: JobID) -> Bool { self.starting.contains(job) }
-
-    /// Reports on their way are no longer published.
-    private func travelStopped(_ job: JobID, _ grant: Grant) {
-        self.trips.restart(.init(rider: grant.person, job: job))
-        self.queue.travelStopped(job)
-        self.sharingTimers.remove(job)?.cancel()
-    }
-
-    // MARK: sharing time limit
-
-    private func endTravel(of job: JobID, at deadline: Int64) {
-        // The answer may arrive after the end of the session.
-        guard self.session.isOpen else { return }
-        self.queue.travelStarted(job)
-        let timer = self.loop.deadlines.after(.until(deadline)) { [weak self, weak session = self.session] in
-            guard let self, session?.isOpen == true else { return }
-            self.loop.relay.limits.closeNow(job, deadline)
-            self.ended(job, notifiesRider: self.queue.timeLimitReached(of: job))
-        }
-        self.sharingTimers.set(timer, for: job, at: deadline)?.cancel()
-    }
-
-    /// The job's sharing time limit was reached.
-    private func ended(_ job: JobID, notifiesRider: Bool) {
-        self.sharingTimers.remove(job)?.cancel()
-        if notifiesRider { self.session.send(.tracking(job: job, .ended, .timeLimit)) }
     }
 }
 

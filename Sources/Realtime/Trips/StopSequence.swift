@@ -1,5 +1,5 @@
 // A rider with several jobs. Its app lists them in one report, in the order of their stops. A follower of a later stop is
-// informed that the rider has other stops before it, but never where they are or whose.
+// informed that the rider has other stops before it, but never where they are or whose they are.
 
 internal import EnrouteWire
 internal import LiveState

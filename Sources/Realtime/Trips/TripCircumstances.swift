@@ -12,8 +12,8 @@ extension TripValidators {
     /// The circumstances that decide how often the rider of all trips reports.
     var circumstances: ReportRate.Circumstances { self.circumstances(at: self.entries.indices) }
 
-    /// A trip whose last report is so old that its position is stale has ended, or as good as. Its followers and its distance
-    /// no longer count.
+    /// A trip whose last report is so old that its position is stale is treated as ended: its followers and its distance no
+    /// longer count.
     private func circumstances(at indices: some Sequence<[Key: Entry].Index>) -> ReportRate.Circumstances {
         let oldest = NIODeadline.now() - self.freshness
         var all = ReportRate.Circumstances(isFollowed: false, metersToGo: nil, speedMetersPerSecond: 0)

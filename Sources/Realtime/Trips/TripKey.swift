@@ -8,7 +8,8 @@ extension TripValidators {
     package struct Key: Hashable, Sendable {
         package let rider: PersonID
         package let job: JobID
-        /// The device, where several report on the same loop; `nil` for one without a name, or of a session.
+        /// The device of a REST report, because several may report on the same loop; `nil` for a device without a name, and for
+        /// sessions.
         package let reporter: Reporter?
 
         package init(rider: PersonID, job: JobID, reporter: Reporter? = nil) {
@@ -16,5 +17,10 @@ extension TripValidators {
             self.job = job
             self.reporter = reporter.flatMap { $0.isNameless ? nil : $0 }
         }
+    }
+
+    /// Travel mode was switched off, whichever device of the rider reported. O(trips), once for each journey.
+    func restart(_ job: JobID, of rider: PersonID) {
+        for (key, entry) in self.entries where key.job == job && key.rider == rider { entry.trip.restart() }
     }
 }

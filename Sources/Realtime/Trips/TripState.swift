@@ -23,7 +23,7 @@ package struct ValidatedReport: Hashable, Sendable {
     package var verdict: ReportVerdict
     /// The report refutes a fix that was held, from this or an earlier report: the rider was not there.
     package var refutes = false
-    /// The phone's clock is corrected by so many ms; `nil` if the rider has been notified of it, and without a correction.
+    /// The correction of the phone's clock in ms; `nil` if there is none, or if the rider has already been notified of it.
     package var clockCorrection: Int64?
 
     package init(verdict: ReportVerdict, refutes: Bool = false, clockCorrection: Int64? = nil) {
@@ -171,7 +171,7 @@ struct TripState: Sendable {
         return self.geofence?.observe(reading).map(ProximityState.init)
     }
 
-    /// In how many seconds the rider arrives, if that is to be reported now.
+    /// The seconds until the rider arrives, if they are to be reported now.
     ///
     /// - Parameter fix: the one that was just published.
     mutating func near(_ fix: Fix) -> Double? {
@@ -192,7 +192,7 @@ struct TripState: Sendable {
 
     // MARK: unavailable locations
 
-    /// Travel mode is on, at the latest since now.
+    /// Travel mode is on. It may have been switched on earlier.
     mutating func started(now: UInt64) {
         guard !self.isStarted else { return }
         self.isStarted = true

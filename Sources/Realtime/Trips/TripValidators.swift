@@ -11,24 +11,24 @@ internal import HTTPValues
 internal import Jobs
 package import LiveState
 internal import Logging
-package import NIOCore
+internal import NIOCore
 internal import Telemetry
 package import Tracking
 internal import TrafficControl
 
 /// The trips whose reports arrive on one loop, by a session or by REST. Confined to it.
 package final class TripValidators {
-    /// A class, because a value of the dictionary would be copied by each look at one of its members.
+    /// A class, because reading one member of a struct in the dictionary would copy the whole struct.
     final class Entry {
         var trip: TripState
-        /// What followers have been shown has been read.
+        /// Whether the state that followers have been shown has been read.
         var isRead = false
         var reading: EventLoopFuture<Void>?
         /// According to the ledger, the job is assigned to this rider.
         var isAssigned = false
         /// Another device has taken over since this one started or reported.
         var isOvertaken = false
-        /// The job's zone, for other systems.
+        /// The job's zone, for events to other systems.
         var zone: ZoneID?
         var usedAt: NIODeadline
         var readAt = NIODeadline.uptimeNanoseconds(0)
@@ -37,18 +37,18 @@ package final class TripValidators {
         init(trip: TripState, usedAt: NIODeadline) { (self.trip, self.usedAt) = (trip, usedAt) }
     }
 
-    private unowned let loop: LoopState
+    unowned let loop: LoopState
     private let most: Int
     /// A position older than this is stale. Stored, because reading a member of the settings copies them.
     let freshness: TimeAmount
-    /// The device of the session that these trips belong to; of REST requests, the one without a name, because the keys of the
-    /// others name theirs.
+    /// The device of the session that these trips belong to; for REST requests, the device without a name, because the keys of
+    /// the other trips name their device.
     var reporter: Reporter
     private(set) var entries: [Key: Entry] = [:]
     private var oldest = LeastRecentlyUsed<Key>()
     private var uncounted: Set<Key> = []
     private var countTimer: Deadline?
-    /// What the timer was set to.
+    /// The delay that the timer was set to.
     private var countDelay = TimeAmount.zero
 
     /// The delay after a verdict until it is counted in the metrics, together with all later ones, and possibly in Redis
@@ -56,6 +56,9 @@ package final class TripValidators {
     private static let countInterval = TimeAmount.seconds(5)
     /// The same after a fix was accepted as usual. Metrics are scraped about this often.
     private static let usualCountInterval = TimeAmount.seconds(15)
+
+    /// After this time the job is read again, because its destination may have changed.
+    static let rereadAfter = TimeAmount.seconds(60)
 
     /// - Parameter most: maximum number of trips. Beyond it, the least recently used one is forgotten and read again.
     package init(loop: LoopState, most: Int, reporter: Reporter = .requests) {
@@ -74,7 +77,7 @@ package final class TripValidators {
         var validated = self.entries.values[index].trip.validate(
             fixes, invalidFixes: invalidFixes,
             received: .init(monotonic: now.uptimeNanoseconds, wall: WallClock.nowMilliseconds))
-        // Redis refuses positions of a device that does not report, and any other fix never reaches it.
+        // Redis refuses the positions of an overtaken device, but a fix that is not published never reaches Redis.
         if self.entries.values[index].isOvertaken, !validated.verdict.isPublished {
             validated.verdict = .refused(.otherDevice)
         }
@@ -87,79 +90,6 @@ package final class TripValidators {
             self.scheduleCount(key)
         }
         return validated
-    }
-
-    /// After this time the job is read again, because its destination may have changed.
-    private static let rereadAfter = TimeAmount.seconds(60)
-
-    /// Reads what followers have been shown. Always succeeds: without Redis, a trip is validated on its own, and accepted
-    /// positions wait for Redis anyway.
-    ///
-    /// - Parameter again: read it even if it is known, because another gateway may have received reports since.
-    package func read(_ key: Key, again: Bool = false) -> EventLoopFuture<Void> {
-        let entry = self.entry(key)
-        if let reading = entry.reading { return reading }
-        if entry.isRead, !again { return self.loop.eventLoop.makeSucceededVoidFuture() }
-        let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
-        let reading = self.loop.jobs.view(key.job).map { view in
-            // The job may have been assigned to another rider since it was last read.
-            bound.value.entries[key]?.isAssigned = false
-            bound.value.finishRead(key, view)
-        }.flatMapErrorThrowing { _ in bound.value.finishRead(key, nil) }
-        // The read may have completed already: a disconnected client fails immediately.
-        if self.entries[key]?.isRead == false { self.entries[key]?.reading = reading }
-        return reading
-    }
-
-    private func append(_ event: PositionEvent, about key: Key) {
-        self.loop.append(event, about: key.job, in: self.entries[key]?.zone)
-    }
-
-    /// Reads the job again if its rider, its destination or its zone has changed, which is rare.
-    private func readIfChanged(_ key: Key, at index: [Key: Entry].Index, _ now: NIODeadline) {
-        // Not again until the next interval, whatever Redis answers.
-        self.entries.values[index].readAt = now
-        let isSent =
-            self.entries.values[index].isAssigned
-            && self.loop.jobs.ledger.readTripFacts(key.job) { [weak self] facts in
-                guard let self, let entry = self.entries[key] else { return }
-                let isSame = facts.map {
-                    $0.rider == key.rider && $0.destination.map { Point($0) } == entry.trip.destination
-                        && $0.zone == entry.zone
-                }
-                if isSame != true { _ = self.read(key, again: true) }
-            }
-        if !isSent { _ = self.read(key, again: true) }
-    }
-
-    private func finishRead(_ key: Key, _ view: JobView?) {
-        self.entries[key]?.reading = nil
-        self.entries[key]?.isRead = true
-        self.entries[key]?.readAt = .now()
-        guard let view, view.record.rider == key.rider else { return }
-        let reporter = key.reporter ?? self.reporter
-        // Only a device without a name may go on for another one, and only for one of its kind.
-        if let newest = view.record.reporter, newest == reporter || !newest.isNameless || !reporter.isNameless {
-            self.entries[key]?.isOvertaken = newest != reporter
-        }
-        let isOvertaken = self.entries[key]?.isOvertaken == true
-        self.entries[key]?.isAssigned = !isOvertaken
-        self.entries[key]?.zone = view.record.zone
-        self.entries[key]?.trip.resume(from: view, now: NIODeadline.now().uptimeNanoseconds)
-    }
-
-    private func entry(_ key: Key) -> Entry {
-        if let entry = self.entries[key] { return entry }
-        if self.entries.count >= self.most, let oldest = self.oldest.next(in: self.entries, by: \.usedAt) {
-            self.count(oldest, isLast: true)
-            self.entries[oldest] = nil
-        }
-        let trip = TripState(
-            bounds: self.loop.settings.validation, freshFor: UInt64(self.freshness.nanoseconds),
-            streets: self.loop.settings.streetSource)
-        let entry = Entry(trip: trip, usedAt: .now())
-        self.entries[key] = entry
-        return entry
     }
 
     /// Redis refused a position that this gateway accepted, so Redis has newer information. It is read before the next report.
@@ -175,6 +105,20 @@ package final class TripValidators {
         default: self.entries[key]?.isRead = false
         }
         self.scheduleCount(key)
+    }
+
+    func entry(_ key: Key) -> Entry {
+        if let entry = self.entries[key] { return entry }
+        if self.entries.count >= self.most, let oldest = self.oldest.next(in: self.entries, by: \.usedAt) {
+            self.count(oldest, isLast: true)
+            self.entries[oldest] = nil
+        }
+        let trip = TripState(
+            bounds: self.loop.settings.validation, freshFor: UInt64(self.freshness.nanoseconds),
+            streets: self.loop.settings.streetSource)
+        let entry = Entry(trip: trip, usedAt: .now())
+        self.entries[key] = entry
+        return entry
     }
 
     // MARK: after publishing
@@ -221,7 +165,7 @@ package final class TripValidators {
 
     /// Travel mode was switched on.
     ///
-    /// - Parameter resumes: this device goes on; otherwise it may have taken over from another one.
+    /// - Parameter resumes: this device continues; otherwise it may have taken over from another one.
     package func started(_ key: Key, resumes: Bool) {
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         // Another device may have reported since.
@@ -242,112 +186,10 @@ package final class TripValidators {
         }
     }
 
-    /// The rider's phone reports why it has no location.
-    ///
-    /// - Parameter isAssigned: the ledger has just confirmed that the job is assigned to the rider.
-    /// - Returns: whether the job is assigned to the rider and shared, as far as this was checked. Fails if the reason could
-    ///   not be stored.
-    @discardableResult
-    package func reported(_ reason: UnavailableReason, _ key: Key, isAssigned: Bool = false) -> EventLoopFuture<Bool> {
-        let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
-        return self.read(key).flatMap {
-            let now = NIODeadline.now()
-            if isAssigned { bound.value.entries[key]?.isAssigned = true }
-            bound.value.entries[key]?.trip.reported(reason, now: now.uptimeNanoseconds)
-            return bound.value.reportUnavailability(of: key, at: now + bound.value.delayUntilStale)
-        }
-    }
-
     package var trips: [Key] { Array(self.entries.keys) }
 
     /// The trips that this device reports for, as far as it knows.
     var shared: [Key] { self.entries.filter { $0.value.isAssigned && !$0.value.isOvertaken }.map(\.key) }
-
-    /// Checks every trip, because a location can become unavailable with time. Trips that have ended are not checked again.
-    func reportUnavailability() {
-        let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
-        for key in self.entries.keys {
-            self.reportUnavailability(of: key).whenSuccess { isShared in if !isShared { bound.value.restart(key) } }
-        }
-    }
-
-    /// The session ended. The reason that will apply when its last positions become stale is published now, because the session
-    /// will not exist then.
-    func disconnected() {
-        let time = NIODeadline.now() + self.delayUntilStale
-        for key in self.entries.keys {
-            self.entries[key]?.trip.disconnected()
-            self.reportUnavailability(of: key, at: time)
-        }
-    }
-
-    /// A REST reporter has stopped sending reports for this trip. It counts as disconnected, unless another gateway receives
-    /// its positions or a reason has been reported.
-    func becameSilent(_ key: Key) {
-        guard self.entries[key]?.isAssigned == true else { return }
-        let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
-        self.loop.jobs.view(key.job).whenSuccess { view in
-            let now = NIODeadline.now()
-            guard let view, view.record.rider == key.rider, view.snapshot.tracking == .stale, view.unavailable == nil
-            else {
-                return
-            }
-            bound.value.entries[key]?.trip.resume(from: view, now: now.uptimeNanoseconds)
-            bound.value.entries[key]?.trip.disconnected()
-            bound.value.reportUnavailability(of: key, at: now + bound.value.delayUntilStale)
-        }
-    }
-
-    /// After this time, the last position is certainly stale.
-    private var delayUntilStale: TimeAmount { self.freshness + .nanoseconds(1) }
-
-    /// Publishes the unavailable reason to followers, if it differs from the last published one.
-    ///
-    /// - Parameter time: a later time publishes the reason that will apply then.
-    /// - Returns: whether the job is still assigned to this rider and shared, as far as this was checked; it is only checked if
-    ///   there is a reason to publish. Fails if Redis is unavailable; the next check then publishes the reason.
-    @discardableResult
-    func reportUnavailability(of key: Key, at time: NIODeadline = .now()) -> EventLoopFuture<Bool> {
-        let loop = self.loop.eventLoop
-        guard self.entries[key]?.isAssigned == true,
-            let taken = self.entries[key]?.trip.takeUnavailabilityNotice(now: time.uptimeNanoseconds, isOver: false),
-            let reason = taken
-        else { return loop.makeSucceededFuture(true) }
-        let (bound, notes, jobs) = (NIOLoopBound(self, eventLoop: loop), self.loop.notes, self.loop.jobs)
-        let reporter = key.reporter ?? self.reporter
-        let isReporter = jobs.feed.isReporter(reporter, of: key.job, now: WallClock.nowMilliseconds)
-        return jobs.ledger.head(key.job).and(isReporter).flatMap { head, isReporter in
-            // Since its last report, the rider's job may have been reassigned or may have ended, or another device of the rider
-            // may have taken over.
-            guard let head, head.rider == key.rider, head.isTravelling, isReporter else {
-                bound.value.entries[key]?.trip.noticeWasLost()
-                return loop.makeSucceededFuture(false)
-            }
-            // A position may have arrived in the meantime.
-            if let trip = bound.value.entries[key]?.trip, trip.noticedReason != reason {
-                return loop.makeSucceededFuture(true)
-            }
-            bound.value.append(.unavailable(reason), about: key)
-            let message = ServerMessage.unavailable(job: key.job, reason, tellsReason: true)
-            return notes.note(key.job, annotations: [.unavailable(reason)], message: message).map { true }
-        }.flatMapErrorThrowing { error in
-            bound.value.entries[key]?.trip.noticeWasLost()
-            throw error
-        }
-    }
-
-    /// The live instance accepted a position. Followers see from the position itself that the location is available again.
-    private func clearUnavailability(of key: Key, at index: [Key: Entry].Index, _ now: NIODeadline) {
-        guard self.entries.values[index].trip.takeUnavailabilityNotice(now: now.uptimeNanoseconds, isOver: true) != nil
-        else {
-            return
-        }
-        self.append(.available, about: key)
-        let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
-        self.loop.notes.note(key.job, annotations: [.unavailable(nil)]).whenFailure { _ in
-            bound.value.entries[key]?.trip.noticeWasLost()
-        }
-    }
 
     /// Travel mode was switched off, so positions are no longer shown.
     package func restart(_ key: Key) { self.entries[key]?.trip.restart() }
@@ -392,7 +234,7 @@ package final class TripValidators {
         }
         let now = NIODeadline.now().uptimeNanoseconds
         let due = self.entries.values[index].verdicts.due(now: now, isLast: isLast)
-        // If Redis is unavailable, these counts are lost. They are for people to look at, and the metrics still contain them.
+        // If Redis is unavailable, these counts are lost. They are only displayed, and the metrics still contain them.
         if !due.isEmpty { _ = self.loop.notes.note(key.job, counts: due.map { ($0.verdict.text, $0.count) }) }
         return self.entries.values[index].verdicts.isEmpty
     }

@@ -1,13 +1,14 @@
-// Which verdicts of a trip are written to Redis, and when. Support staff want refusals soon; that good readings keep coming is
-// seen from the positions. Writing them every five seconds took 35,000 of the 543,000 instructions of a location.
+// Which verdicts of a trip are written to Redis, and when. Support staff need refusals soon, while the positions themselves
+// show that accepted readings continue to arrive. Writing them every five seconds took 35,000 of the 543,000 instructions of a
+// location.
 
 /// The verdicts of one trip that Redis does not have yet.
 struct UnwrittenVerdicts {
     private var counts: [FixVerdictName: Int] = [:]
     private var writtenAt: UInt64?
 
-    /// Accepted readings alone are written at this interval, ns. The time of the last accepted reading, which is stored with them,
-    /// is at most that much too early.
+    /// Accepted readings alone are written at this interval, ns. The time of the last accepted reading, which is stored with
+    /// them, is at most that much too early.
     static let acceptedInterval: UInt64 = 60_000_000_000
 
     var isEmpty: Bool { self.counts.isEmpty }
@@ -16,8 +17,8 @@ struct UnwrittenVerdicts {
 
     mutating func add(_ verdict: FixVerdictName, _ count: Int) { self.counts[verdict, default: 0] += count }
 
-    /// Takes what is to be written now: everything, if a reading was not accepted, if nothing has been written for the interval
-    /// or yet, or if nothing can be written later.
+    /// Removes and returns the verdicts to write now: all of them if a reading was not accepted, if none were written within
+    /// the interval, or if this is the last call; otherwise none.
     ///
     /// - Parameters:
     ///   - now: ns of a monotonic clock.

@@ -1,5 +1,5 @@
-// Marks the edges from which everything else can be reached, and which can be reached: a route must not start or end in a
-// courtyard that only a gap in the data cuts off.
+// Marks the edges from which all other edges can be reached, and which can be reached from all: a route must not start or end
+// in a courtyard that only a gap in the data cuts off.
 
 extension BuiltNetwork {
     /// A strongly connected part with fewer nodes is an island, unless it is the largest.
@@ -19,7 +19,7 @@ extension BuiltNetwork {
                 let rule = StreetRule(bits: edge.rule)
                 guard rule.allows(kind, backward: false) || rule.allows(kind, backward: true) else { continue }
                 self.edges[index].rule |= StreetRule.connected(kind)
-                // A street with a turn restriction may be connected by its copies alone.
+                // A street with a turn restriction may be connected through its copies alone.
                 if index >= self.streets.count {
                     self.edges[Int(self.copies[index - self.streets.count])].rule |= StreetRule.connected(kind)
                 }
@@ -27,7 +27,7 @@ extension BuiltNetwork {
         }
     }
 
-    /// The number of the strongly connected part of each node (Tarjan 1972, without recursion).
+    /// Returns the number of the strongly connected part of each node (Tarjan 1972, without recursion).
     func parts(_ kind: TravelKind) -> [UInt32] {
         let count = self.nodes.count
         let none = UInt32.max

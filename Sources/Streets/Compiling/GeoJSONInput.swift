@@ -44,13 +44,14 @@ enum GeoJSONInput {
         }
     }
 
-    /// Coordinates are joined if they are equal when rounded to this: 11 cm.
+    /// Coordinates are joined if they are equal after rounding to this precision: 11 cm.
     private static let perDegree = 1e6
 
     /// Adds the lines of a file.
     ///
     /// - Parameter path: for errors.
-    /// - Returns: the number of positions of streets that were ignored, because they are no longitude and latitude in degrees.
+    /// - Returns: the number of positions of streets that were ignored because they are not a longitude and latitude in
+    ///   degrees.
     static func read(_ data: Data, path: String, into ways: inout StreetWays) throws(StreetInputError) -> Int {
         let collection: Collection
         do {
@@ -67,7 +68,7 @@ enum GeoJSONInput {
             let tags = (feature.properties ?? [:]).compactMapValues(\.value)
             guard let geometry = feature.geometry, let rule = StreetRule(tags: tags) else { continue }
             for line in geometry.lines {
-                // A coordinate that is invalid ends a line; the rest is another one.
+                // An invalid coordinate ends the line; its rest becomes another line.
                 let keys = line.map(Self.key)
                 ignored += keys.count { $0 == nil }
                 for part in keys.split(separator: nil) {
@@ -80,7 +81,7 @@ enum GeoJSONInput {
 
     private static let notACollection = "it is not a GeoJSON FeatureCollection"
 
-    /// Says which feature is malformed, counted from 1, and where.
+    /// Returns which feature is malformed, counted from 1, and which member of it.
     private static func reason(_ error: any Error) -> String {
         let path: [any CodingKey] =
             switch error as? DecodingError {
@@ -94,7 +95,7 @@ enum GeoJSONInput {
         return "feature \(feature + 1)" + (place.isEmpty ? "" : ": \(place) is missing or has the wrong type")
     }
 
-    /// A key that contains the coordinate. It is negative, unlike the ids of OpenStreetMap.
+    /// A key that contains the coordinate. It is negative, unlike OpenStreetMap's ids.
     private static func key(_ position: [Double]) -> Int64? {
         guard position.count >= 2, (-180...180).contains(position[0]), (-90...90).contains(position[1]) else {
             return nil

@@ -21,7 +21,7 @@ extension BuiltNetwork {
             }
         }
         var distances: [(from: [Float], to: [Float])] = []
-        // The least distance of each node from the landmarks so far.
+        // The smallest distance of each node from the landmarks selected so far.
         var nearest = [Float](repeating: .infinity, count: self.nodes.count)
         if let first = self.start(kind) {
             var landmark = self.farthest(self.distances(from: first, kind, seconds, toward: false)) ?? first

@@ -1,5 +1,5 @@
-// Builds the network of nodes and edges: ways are split where they meet, and everything is sorted by place, so that what is
-// near is in the same pages of the file.
+// Builds the network of nodes and edges: ways are split where they meet, and everything is sorted by place, so that neighbors
+// are in the same pages of the file.
 
 /// A network in memory, with the sections of the file.
 struct BuiltNetwork {
@@ -8,7 +8,7 @@ struct BuiltNetwork {
     var edgeNames: [UInt32] = []
     var firstShapes: [UInt32] = [0]
     var shapes: [StreetPoint] = []
-    /// The last edges are copies of these, because of turn restrictions.
+    /// The streets of which the last edges are copies, made for turn restrictions.
     var copies: [UInt32] = []
     var firstHalves: [UInt32] = []
     var halves: [UInt32] = []
@@ -29,7 +29,7 @@ struct BuiltNetwork {
             + [self.nodes[Int(self.edges[edge].to)]]
     }
 
-    /// Calls `body` with the half edges that `kind` may use from a node, or with those that lead to it.
+    /// Calls `body` with the half edges that `kind` may use from a node, or with those that lead to the node.
     @inline(__always)
     func visit(_ node: Int, _ kind: TravelKind, toward: Bool, _ body: (_ half: Int, _ other: Int) -> Void) {
         for index in Int(self.firstHalves[node])..<Int(self.firstHalves[node + 1]) {
@@ -42,7 +42,7 @@ struct BuiltNetwork {
 }
 
 enum NetworkBuilder {
-    /// - Parameter places: nodes beside barriers are added.
+    /// - Parameter places: the nodes of the ways; nodes beside barriers are added.
     static func build(_ ways: StreetWays, _ places: inout NodePlaces) throws(StreetInputError) -> BuiltNetwork {
         var streets = StreetPieces(of: ways, places)
         streets.closeBarriers(&places)
@@ -130,7 +130,7 @@ extension BuiltNetwork {
     /// Lists the half edges of each node.
     fileprivate mutating func connect() {
         var counts = [UInt32](repeating: 0, count: self.nodes.count + 1)
-        // A one-way edge is listed at both ends, because components are searched against its direction, too.
+        // A one-way edge is listed at both ends, because components are also searched against its direction.
         for edge in self.edges {
             counts[Int(edge.from) + 1] += 1
             counts[Int(edge.to) + 1] += 1
@@ -147,7 +147,7 @@ extension BuiltNetwork {
     }
 }
 
-/// The Z-order of places: neighbours have similar numbers.
+/// The Z-order of places: neighbors have similar numbers.
 enum PlaceOrder {
     static func of(_ point: StreetPoint) -> UInt64 {
         self.spread(UInt32(bitPattern: point.latitude) ^ 0x8000_0000)

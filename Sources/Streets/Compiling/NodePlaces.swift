@@ -1,4 +1,4 @@
-// The nodes of all streets: where they are, and what they mean for the streets.
+// The nodes of all streets: where they are, and which of them are barriers.
 
 /// Where nodes are, by key.
 struct NodePlaces {
@@ -10,7 +10,7 @@ struct NodePlaces {
     /// The nodes that stop somebody, by index.
     private(set) var barriers: [UInt32: Barrier] = [:]
 
-    /// A node that no input contains, because an extract ends there.
+    /// A node that no input contains, because it is outside of an extract.
     private static let missing = StreetPoint(latitudeUnits: .max, longitudeUnits: .max)
 
     init(of ways: StreetWays) {
@@ -36,7 +36,7 @@ struct NodePlaces {
         return point == Self.missing ? nil : point
     }
 
-    /// The inputs contain a node of an extract's street. Keys below 0 are those of GeoJSON.
+    /// Whether the inputs contain at least one node of an extract's streets. Keys below 0 are those of GeoJSON.
     var hasExtractPoints: Bool { self.keys.indices.reversed().contains { self.keys[$0] >= 0 && self.point($0) != nil } }
 
     mutating func set(_ index: Int, _ point: StreetPoint, _ marks: NodeMarks = NodeMarks()) {

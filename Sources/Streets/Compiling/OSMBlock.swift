@@ -3,12 +3,12 @@
 struct OSMBlock {
     private var strings: [UnsafeRawBufferPointer] = []
     private(set) var groups: [UnsafeRawBufferPointer] = []
-    /// Nanodegrees per unit, and those of unit 0.
+    /// Nanodegrees per unit, and the coordinates of unit 0.
     private(set) var granularity: Int64 = 100
     private(set) var latitudeOffset: Int64 = 0
     private(set) var longitudeOffset: Int64 = 0
 
-    /// The block is valid as long as its bytes.
+    /// The block must not be used after its bytes are released.
     init(_ bytes: UnsafeRawBufferPointer) throws(ProtobufError) {
         var reader = ProtobufReader(bytes)
         while let (field, value) = try reader.next() {
@@ -33,7 +33,7 @@ struct OSMBlock {
         return String(decoding: self.strings[Int(index)], as: UTF8.self)
     }
 
-    /// The indices of a text, which a table may contain several times.
+    /// The indices of a text. A table may contain it several times.
     func indices(of text: String) -> Set<UInt64> {
         Set(self.strings.indices.filter { self.strings[$0].elementsEqual(text.utf8) }.map { UInt64($0) })
     }

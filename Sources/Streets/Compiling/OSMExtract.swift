@@ -11,7 +11,7 @@ final class OSMExtract {
     /// The bounds of the format, in bytes.
     static let maxHeaderBytes = 64 * 1024
     static let maxBlobBytes = 32 * 1024 * 1024
-    /// The features that this reader knows.
+    /// The file features that this reader supports.
     private static let features: Set = ["OsmSchema-V0.6", "DenseNodes"]
 
     init(_ file: MappedFile, path: String) { (self.file, self.path) = (file, path) }
@@ -73,7 +73,7 @@ final class OSMExtract {
         }
     }
 
-    /// The features that readers must know.
+    /// Checks that this reader supports all features that the extract requires.
     private func check(_ header: UnsafeRawBufferPointer) throws {
         var reader = ProtobufReader(header)
         while let (field, value) = try reader.next() {

@@ -1,6 +1,6 @@
 // The nodes of one block of an OpenStreetMap extract.
 
-/// What a node means for the streets that it belongs to.
+/// The properties of a node that matter for its streets.
 struct NodeMarks: Hashable {
     var hasLights = false
     /// `nil` if the node stops nobody.

@@ -1,13 +1,13 @@
-// Lines of GeoJSON files may overlap, because nothing but their coordinates says that they are the same street. What they have
-// in common becomes one street, so that a bend in it is not counted as a crossing.
+// Lines of GeoJSON files may overlap, because only their coordinates show that they are the same street. The common part
+// becomes one street, so that a bend in it is not counted as a crossing.
 
 enum RepeatedPieces {
-    /// Removes each piece of a GeoJSON line that has the ends, the shape and the rule of an earlier one. A piece that runs the
-    /// other way is the same if its rule is.
+    /// Removes each piece of a GeoJSON line that has the same ends, shape and rule as an earlier one, also if it runs in the
+    /// other direction.
     ///
     /// - Parameter shapes: the points of all pieces. Those of removed pieces remain.
     static func remove(from pieces: inout [StreetPiece], _ ways: StreetWays, _ shapes: [StreetPoint]) {
-        // The first piece for each hash. Pieces with the same hash use the numbers that follow it.
+        // The first piece for each hash. Other pieces with the same hash are stored under the following numbers.
         var known: [Int: Int] = [:]
         var kept = 0
         for index in pieces.indices {

@@ -4,10 +4,10 @@ internal import Foundation
 internal import Gzip
 
 package enum StreetCompiler {
-    /// What a compiled file contains.
+    /// The contents of a compiled file.
     package struct Summary: Sendable, Hashable {
         package var nodes = 0
-        /// Directed: a street for both directions counts twice.
+        /// Directed edges: a street for both directions counts twice.
         package var edges = 0
         package var shapePoints = 0
         package var names = 0
@@ -16,16 +16,15 @@ package enum StreetCompiler {
 
     /// The attribution of extracts.
     private static let osmAttribution = "© OpenStreetMap contributors (ODbL)"
-    /// GeoJSON is read into memory: the size of a file, unpacked.
+    /// Maximum size of a GeoJSON file, unpacked: it is read into memory.
     private static let maxGeoJSONBytes = 1 << 30
 
     /// Reads the inputs and writes the compiled file. It replaces a file at `output` only when it is complete, and keeps its
     /// permissions.
     ///
     /// - Parameters:
-    ///   - inputs: paths of `.osm.pbf`, `.geojson`, `.json`, and the last two with `.gz`. Streets of different extracts are
-    ///     joined at common nodes, those of different GeoJSON files at common coordinates.
-    ///   - output: a regular file that is no input, or a symbolic link to one, or a name that does not exist.
+    ///   - inputs: paths of `.osm.pbf`, `.geojson` and `.json` files, the last two also with `.gz`. Streets of different
+    ///     extracts are joined at common nodes, those of different GeoJSON files at common coordinates.
     ///   - progress: called with a line of text.
     package static func compile(
         inputs: [String], output: String, progress: (String) -> Void = { _ in }
@@ -34,48 +33,17 @@ package enum StreetCompiler {
         var ways = StreetWays()
         var extracts: [OSMExtract] = []
         for path in inputs {
-            let file: MappedFile
-            do { file = try MappedFile(path: path) } catch { throw .unreadable(path: path, reason: error.reason) }
             let before = ways.ways.count
-            if OSMExtract.isExtract(file.bytes) {
-                let extract = OSMExtract(file, path: path)
-                extracts.append(extract)
-                try self.readWays(extract, into: &ways)
-                ways.add(attribution: self.osmAttribution)
-            } else {
-                let ignored = try GeoJSONInput.read(try self.text(of: file, path: path), path: path, into: &ways)
-                if ignored > 0 {
-                    progress(
-                        "warning: \(path): positions that were ignored, because they are not longitude and latitude in "
-                            + "degrees (WGS 84): \(ignored). Convert projected coordinates first")
-                }
-            }
+            if let extract = try self.read(path, into: &ways, progress) { extracts.append(extract) }
             progress("\(path): \(ways.ways.count - before) streets")
         }
         guard !ways.ways.isEmpty else { throw .noStreets }
-        var places = NodePlaces(of: ways)
-        for index in places.keys.indices {
-            guard let point = GeoJSONInput.point(places.keys[index]) else { break }
-            places.set(index, point)
-        }
-        for extract in extracts { try self.readNodes(extract, into: &places) }
-        // The keys of extracts are the last ones.
-        if let last = places.keys.last, last >= 0, !places.hasExtractPoints {
-            throw .noCoordinates(paths: extracts.map(\.path))
-        }
+        var places = try self.places(of: ways, extracts)
         progress("\(places.keys.count) points")
         var network = try NetworkBuilder.build(ways, &places)
         progress("\(network.nodes.count) nodes, \(network.halves.count) directed edges")
         for line in network.gaps.lines { progress(line) }
-        let unclear = network.unclearRestrictions
-        let (read, ignored) = (
-            Set(ways.restrictions.map(\.id)).subtracting(unclear).count, ways.unreadRestrictions.union(unclear).count
-        )
-        if read + ignored > 0 {
-            progress(
-                "\(read) turn restrictions; \(ignored) ignored (they lead over another way, or name streets that are missing)"
-            )
-        }
+        if let line = self.restrictions(of: ways, unclear: network.unclearRestrictions) { progress(line) }
         network.markConnected()
         network.selectLandmarks(count: Landmarks.usualCount)
         progress("\(network.landmarkCount) landmarks for each kind of travel")
@@ -84,6 +52,54 @@ package enum StreetCompiler {
         return Summary(
             nodes: network.nodes.count, edges: network.halves.count, shapePoints: network.shapes.count,
             names: ways.names.names.count - 1, bytes: bytes.count)
+    }
+
+    /// Reads the streets of an input.
+    ///
+    /// - Returns: the extract, whose nodes have not been read yet; `nil` for GeoJSON.
+    private static func read(
+        _ path: String, into ways: inout StreetWays, _ progress: (String) -> Void
+    ) throws(StreetInputError) -> OSMExtract? {
+        let file: MappedFile
+        do { file = try MappedFile(path: path) } catch { throw .unreadable(path: path, reason: error.reason) }
+        guard !OSMExtract.isExtract(file.bytes) else {
+            let extract = OSMExtract(file, path: path)
+            try self.readWays(extract, into: &ways)
+            ways.add(attribution: self.osmAttribution)
+            return extract
+        }
+        let ignored = try GeoJSONInput.read(try self.text(of: file, path: path), path: path, into: &ways)
+        if ignored > 0 {
+            progress(
+                "warning: \(path): positions that were ignored, because they are not longitude and latitude in "
+                    + "degrees (WGS 84): \(ignored). Convert projected coordinates first")
+        }
+        return nil
+    }
+
+    /// Finds the coordinates of all points: those of GeoJSON follow from their keys, those of extracts are read.
+    private static func places(of ways: StreetWays, _ extracts: [OSMExtract]) throws(StreetInputError) -> NodePlaces {
+        var places = NodePlaces(of: ways)
+        for index in places.keys.indices {
+            guard let point = GeoJSONInput.point(places.keys[index]) else { break }
+            places.set(index, point)
+        }
+        for extract in extracts { try self.readNodes(extract, into: &places) }
+        // Keys of extracts are positive, so they are at the end.
+        if let last = places.keys.last, last >= 0, !places.hasExtractPoints {
+            throw .noCoordinates(paths: extracts.map(\.path))
+        }
+        return places
+    }
+
+    /// Describes how many turn restrictions were read and ignored; `nil` if there are none.
+    private static func restrictions(of ways: StreetWays, unclear: Set<Int64>) -> String? {
+        let (read, ignored) = (
+            Set(ways.restrictions.map(\.id)).subtracting(unclear).count, ways.unreadRestrictions.union(unclear).count
+        )
+        guard read + ignored > 0 else { return nil }
+        return
+            "\(read) turn restrictions; \(ignored) ignored (they pass along other ways, or refer to missing streets)"
     }
 
     private static func readWays(_ extract: OSMExtract, into ways: inout StreetWays) throws(StreetInputError) {
@@ -97,7 +113,7 @@ package enum StreetCompiler {
     }
 
     private static func readNodes(_ extract: OSMExtract, into places: inout NodePlaces) throws(StreetInputError) {
-        // Extracts are sorted by id, so the next node is rarely far.
+        // Extracts are sorted by id, so the next node is usually near.
         var next = 0
         try extract.visitBlocks { block in
             try block.visitNodes { id, point, marks in

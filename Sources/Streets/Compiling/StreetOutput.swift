@@ -1,5 +1,5 @@
-// Where a compiled file is written. A new file takes the place of the old one when it is complete, because a gateway that has
-// mapped the old one continues to use it.
+// Where a compiled file is written. The new file replaces the old one when it is complete, because a gateway that has mapped
+// the old one continues to use it.
 
 internal import Foundation
 #if canImport(Glibc)
@@ -9,14 +9,14 @@ internal import Foundation
 #endif
 
 struct StreetOutput {
-    /// As the caller spelled it.
+    /// The path as the caller wrote it.
     private let path: String
-    /// The file to replace or to create: where `path` leads if it is a symbolic link.
+    /// The file to replace or to create: the target of `path` if that is a symbolic link.
     private let target: String
     /// The permissions of the file that is replaced; `nil` if no file is replaced.
     private let permissions: mode_t?
 
-    /// The most symbolic links that lead from one to the next, as in Linux.
+    /// The maximum number of symbolic links in a chain, as in Linux.
     private static let maxLinks = 40
 
     /// Checks the output before anything is read.
@@ -43,7 +43,7 @@ struct StreetOutput {
         self.permissions = info.st_mode & 0o7777
     }
 
-    /// Writes a temporary file beside the target and renames it. A file that is replaced hands on its permissions.
+    /// Writes a temporary file beside the target and renames it. It keeps the permissions of a file that it replaces.
     func write(_ bytes: [UInt8]) throws(StreetInputError) {
         let temporary = "\(self.target).\(UUID().uuidString)"
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
@@ -91,7 +91,7 @@ struct StreetOutput {
         return stat(path, &info) == 0 ? info : nil
     }
 
-    /// Follows symbolic links, also to a file that does not exist yet.
+    /// Follows symbolic links, even to a file that does not exist yet.
     private static func target(of path: String) -> String {
         var path = path
         for _ in 0..<self.maxLinks {

@@ -1,4 +1,4 @@
-// Ways as pieces that become edges: they are split where they meet, and where a node stops somebody.
+// Splits ways into pieces that become edges: where ways meet, and at barriers.
 
 /// A stretch of a way between two junctions, before it becomes an edge. Nodes are indices of `NodePlaces`.
 struct StreetPiece {
@@ -15,21 +15,21 @@ struct StreetPiece {
 
 /// The pieces of all ways, and what was left out of them.
 struct StreetPieces {
-    /// What a network lacks, because streets are not what they should be.
+    /// Streets and steps that the network lacks.
     struct Gaps: Hashable {
         /// Barriers that stop somebody who may use the street.
         var barriers = 0
-        /// Steps between two points that are too long for a street, and those of them that cross the 180th meridian.
+        /// Segments that are too long for a street, and those of them that cross the 180th meridian.
         var longSteps = 0
         var meridianSteps = 0
         /// Starts and ends of ways on the 180th meridian.
         var meridianEnds = 0
 
-        /// For the person who compiles the streets.
+        /// The gaps as lines of text, for the person who compiles the streets.
         var lines: [String] {
             var lines: [String] = []
             if self.barriers > 0 {
-                lines.append("barriers that stop somebody who may use the street: \(self.barriers)")
+                lines.append("barriers that block traffic for which the street is open: \(self.barriers)")
             }
             if self.meridianSteps + self.meridianEnds > 0 {
                 lines.append(
@@ -49,9 +49,9 @@ struct StreetPieces {
     private(set) var shapes: [StreetPoint] = []
     private(set) var gaps = Gaps()
 
-    /// A longer step between two points is no street, in metres.
+    /// Meters. A longer segment is not a street.
     private static let longestStep = 100_000.0
-    /// The part of a street that a barrier closes, on each side of it, in metres and at most as a share of the step.
+    /// The part of a street that a barrier closes on each side: meters, and the maximum share of the segment.
     private static let barrierMeters = 1.0
     private static let barrierShare = 1.0 / 3
     private static let halfTurn = 180 * StreetPoint.perDegree
@@ -62,7 +62,7 @@ struct StreetPieces {
         for way in ways.ways.indices { self.split(way, ways, nodes, isJunction, places) }
     }
 
-    /// Nodes where ways meet, start or end, or stop somebody.
+    /// Marks the nodes where ways meet, start or end, and barriers.
     private static func junctions(_ ways: StreetWays, _ nodes: [UInt32], _ places: NodePlaces) -> [Bool] {
         var uses = [UInt8](repeating: 0, count: places.points.count)
         for node in nodes where uses[Int(node)] < 2 { uses[Int(node)] += 1 }
@@ -88,17 +88,17 @@ struct StreetPieces {
         for index in ways.keys(of: way).indices {
             let node = nodes[index]
             guard let point = places.point(Int(node)) else {
-                // An extract ends here. What has been read since the last junction is dropped.
+                // The extract ends here. The nodes since the last junction are dropped.
                 if let from = start { self.shapes.removeSubrange(from.firstShape...) }
                 (start, last) = (nil, nil)
                 continue
             }
             if let before = last {
-                // Two nodes at one place; a junction is needed as a node of the network even so.
+                // The previous node is at the same place. A junction is needed as a node of the network even so.
                 if before.point == point, !isJunction[Int(node)] { continue }
                 if before.point.meters(to: point) > Self.longestStep {
                     self.leaveOut(before.point, point)
-                    // The way ends before the step, and starts again after it.
+                    // The segment is left out: the way ends before it and starts again after it.
                     if let start, self.shapes.count > start.firstShape {
                         self.shapes.removeLast()
                         self.add(way, ways, from: start, to: before.node, places)
@@ -115,7 +115,7 @@ struct StreetPieces {
                 self.shapes.append(point)
             }
         }
-        // The last node of a way is a junction, so nothing is left unless an extract ends.
+        // The last node of a way is a junction, so no piece is unfinished unless the way leaves the extract.
         if let from = start, self.shapes.count > from.firstShape { self.shapes.removeSubrange(from.firstShape...) }
         for point in [ways.keys(of: way).indices.first, ways.keys(of: way).indices.last] {
             if let point, let point = places.point(Int(nodes[point])), abs(Double(point.longitude)) == Self.halfTurn {
@@ -147,8 +147,8 @@ struct StreetPieces {
 
     // MARK: barriers
 
-    /// Closes the streets at barriers: the first metre on each side becomes a piece of its own, for those who pass. The others
-    /// can reach the barrier from both sides.
+    /// Closes streets at barriers: the first meter on each side becomes a piece of its own, for everybody who can pass. All
+    /// others can reach the barrier from both sides.
     mutating func closeBarriers(_ places: inout NodePlaces) {
         guard !places.barriers.isEmpty else { return }
         var known: Set<UInt32> = []
@@ -166,7 +166,7 @@ struct StreetPieces {
 
     /// Cuts off the end of a piece that is at a barrier.
     ///
-    /// - Parameter rule: of the part that is cut off. It is left out if nobody may use it.
+    /// - Parameter rule: of the part that is cut off. The part is removed if nobody may use it.
     private mutating func cut(_ index: Int, at node: UInt32, _ rule: StreetRule, _ places: inout NodePlaces) {
         let piece = self.pieces[index]
         let isStart = piece.from == node

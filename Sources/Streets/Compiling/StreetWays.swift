@@ -3,11 +3,11 @@
 /// Ways and where their nodes are.
 struct StreetWays {
     struct Way {
-        /// Index of the first key in `keys`; the next way's `first` is the end.
+        /// Index of the first key in `keys`. The keys end at the next way's `first`.
         var first: Int
         var rule: StreetRule
         var name: UInt32
-        /// Of OpenStreetMap; `nil` for a line of a GeoJSON file.
+        /// The way's id in OpenStreetMap; `nil` for a line of a GeoJSON file.
         var id: Int64?
     }
 
@@ -18,20 +18,19 @@ struct StreetWays {
     private(set) var keys: [Int64] = []
     private(set) var names = NamePool()
     private(set) var attributions: [String] = []
-    /// Ids of OpenStreetMap's ways, because extracts may overlap.
+    /// OpenStreetMap ids of the ways so far, because extracts may overlap.
     private var known: Set<Int64> = []
-    /// The lines of GeoJSON files by their hash, because files may overlap, too. Lines with the same hash use the numbers that
-    /// follow it.
+    /// The lines of GeoJSON files by hash, because files may overlap too. Other lines with the same hash are stored under the
+    /// following numbers.
     private var lines: [Int: Int] = [:]
     private(set) var restrictions: Set<TurnRestriction> = []
     /// Relations with a restriction that this reader does not support.
     private(set) var unreadRestrictions: Set<Int64> = []
 
-    /// Adds a way.
+    /// Adds a way once: not if its id is known or, for a line without an id, if an earlier line has the same nodes and rule.
     ///
     /// - Parameters:
-    ///   - id: of OpenStreetMap; a way that another input contains too is added once. So is a line without an id that has the
-    ///     nodes and the rule of an earlier one.
+    ///   - id: the way's id in OpenStreetMap; `nil` for a line of a GeoJSON file.
     ///   - keys: of its nodes, in order.
     mutating func add(id: Int64?, rule: StreetRule, name: String?, keys: some Collection<Int64>)
         throws(StreetInputError)
@@ -49,7 +48,7 @@ struct StreetWays {
         self.keys.append(contentsOf: keys)
     }
 
-    /// Whether no line has these nodes and this rule. The next way must be this line.
+    /// Whether no earlier line has these nodes and this rule. If so, the caller must add this line as the next way.
     private mutating func isNew(_ rule: StreetRule, _ keys: some Collection<Int64>) -> Bool {
         var hasher = Hasher()
         hasher.combine(rule)
@@ -82,7 +81,7 @@ struct StreetWays {
     }
 }
 
-/// Each name once.
+/// A pool that contains each name once.
 struct NamePool {
     private var indices: [String: UInt32] = [:]
     private(set) var names: [String] = [""]

@@ -1,7 +1,7 @@
-// Turn restrictions as nodes and edges, so that a search obeys them without knowing them. A way from which a turn is
-// forbidden leads motor vehicles to a copy of the crossing, which has copies of the edges that they may take, and no others.
-// These lead to copies of the next crossings, which have no way back: otherwise turning round there would often be the fastest
-// way around the restriction.
+// Represents turn restrictions as nodes and edges, so that a search obeys them without knowing them. A street from which a
+// turn is forbidden leads motor vehicles to a copy of the crossing, which only has copies of the edges that they may take.
+// These lead to copies of the next crossings, from which there is no way back. Otherwise a U-turn there would often be the
+// fastest way around the restriction.
 
 /// The copies that obey restrictions.
 struct TurnCopies {
@@ -15,19 +15,19 @@ struct TurnCopies {
 
     /// Ordered by piece.
     private(set) var copies: [Copy] = []
-    /// The nodes of which copies were made. The copies have the numbers that follow those of all nodes.
+    /// The nodes that were copied. The copies are numbered after all nodes.
     private(set) var nodes: [UInt32] = []
-    /// Relations that name ways or nodes that are missing, or that do not say which turn they forbid.
+    /// Relations that refer to missing ways or nodes, or that do not identify the turn they forbid.
     private(set) var unclear: Set<Int64> = []
 
-    /// A restriction needs a copy of each street at its crossing. No real crossing has more streets.
+    /// A restriction needs a copy of each street at its crossing. No real crossing has more streets than this.
     private static let mostStreets = 30
 
     /// A piece in one direction: its index times two, plus 1 if it is travelled backward.
     private typealias Half = UInt32
 
     private var firstCopy: UInt32 = 0
-    /// The copies of crossings that are reached from a restricted crossing, by the direction of the piece that leads there.
+    /// The copies of crossings that can be reached from a restricted crossing, by the direction of the piece that leads there.
     private var nodesAfter: [Half: UInt32] = [:]
     private var unfinished: [Half] = []
 
@@ -55,7 +55,7 @@ struct TurnCopies {
             let open = Self.departures(from: Self.end(half, pieces), streets, pieces).filter {
                 banned[half]?.contains($0) != true
             }
-            // At a dead end, there is no other way than back.
+            // At a dead end, the only way is back.
             let onward = open.contains { $0 != half ^ 1 } ? open.filter { $0 != half ^ 1 } : open
             for next in onward {
                 let head = banned[half] == nil ? heads[next] : self.head(after: next, streets, pieces)
@@ -71,7 +71,7 @@ struct TurnCopies {
         return self.firstCopy + UInt32(self.nodes.count - 1)
     }
 
-    /// Where a piece leads that is taken at a restricted crossing; `nil` for its usual end.
+    /// Returns the node at the end of a piece that is entered at a restricted crossing; `nil` for its usual end.
     private mutating func head(after half: Half, _ streets: [UInt32: [UInt32]], _ pieces: [StreetPiece]) -> UInt32? {
         let end = Self.end(half, pieces)
         guard streets[end]?.count ?? 0 <= Self.mostStreets else { return nil }
@@ -91,7 +91,7 @@ struct TurnCopies {
     }
 
     /// - Parameters:
-    ///   - from, to: other nodes than those of the piece.
+    ///   - from, to: the nodes that replace the ends of the piece; `nil` to keep an end.
     private mutating func copy(_ half: Half, from: UInt32?, to: UInt32?, _ pieces: [StreetPiece]) {
         let (piece, backward) = (pieces[Int(half >> 1)], half & 1 == 1)
         var rule = piece.rule
@@ -99,13 +99,13 @@ struct TurnCopies {
             rule.set(StreetRule.access(kind, backward: false) | StreetRule.access(kind, backward: true), false)
         }
         rule.set(StreetRule.access(.motor, backward: backward))
-        // The line of a copy runs as that of its piece.
+        // The line of a copy has the direction of its piece's line.
         let (start, end) = backward ? (to, from) : (from, to)
         self.copies.append(
             Copy(piece: half >> 1, from: start ?? piece.from, to: end ?? piece.to, rule: rule))
     }
 
-    /// For each direction of a piece the next ones that must not follow.
+    /// Returns the pieces that must not follow each direction of a piece.
     private mutating func banned(
         by restrictions: Set<TurnRestriction>, _ pieces: [StreetPiece], _ ways: StreetWays, _ places: NodePlaces
     ) -> [Half: Set<Half>] {
@@ -137,8 +137,8 @@ struct TurnCopies {
         return banned
     }
 
-    /// Returns the only piece of a way that ends at a crossing. `nil` if none does, or if two do: then the way passes through it,
-    /// and the restriction does not say which piece it means.
+    /// Returns the only piece of a way that ends at a crossing. `nil` if there is none, or if there are two: then the way
+    /// passes through the crossing, and the restriction does not identify the piece.
     private static func only(_ way: Int64, _ near: [UInt32], _ pieces: [StreetPiece], _ ways: StreetWays) -> UInt32? {
         let found = near.filter { ways.ways[Int(pieces[Int($0)].way)].id == way }
         return found.count == 1 && !pieces[Int(found[0])].isLoop ? found[0] : nil

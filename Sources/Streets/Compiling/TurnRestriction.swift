@@ -19,20 +19,21 @@ struct OSMRelation {
     var members: [Member]
 }
 
-/// What motor vehicles may not do, or must do, when they come from one way to a node. Ids are those of OpenStreetMap.
+/// A turn that motor vehicles must not make, or the only one they may make, from one way at a node. Ids are those of
+/// OpenStreetMap.
 struct TurnRestriction: Hashable {
     /// Of the relation.
     var id: Int64
     var from: Int64
     var via: Int64
     var to: Int64
-    /// Whether `to` is the only way that may follow; otherwise it is the one that must not.
+    /// Whether `to` is the only way that may follow. Otherwise it is the way that must not follow.
     var isOnly: Bool
 
     /// The restrictions of a relation: several if it has several ways of one role.
     ///
-    /// - Returns: `nil` if the relation forbids a turn that this reader does not know: by way of another way, or without
-    ///   all members. An empty array if it forbids nothing, or not to cars, or only at times.
+    /// - Returns: `nil` if this reader does not support the restriction: it passes along other ways, or members are missing.
+    ///   An empty array if it forbids nothing, does not apply to cars, or applies only at certain times.
     static func all(in relation: OSMRelation) -> [TurnRestriction]? {
         let tags = relation.tags
         guard tags["type"] == "restriction", let isOnly = self.isOnly(tags),
@@ -52,9 +53,9 @@ struct TurnRestriction: Hashable {
         }
     }
 
-    /// Tags of restrictions that apply at times.
+    /// Tags of restrictions that apply only at certain times.
     private static let times = ["day_on", "day_off", "hour_on", "hour_off"]
-    /// The turns of one relation. No crossing has more.
+    /// The maximum number of turns in one relation. No crossing has more.
     private static let maxTurns = 100
 
     /// - Returns: `nil` if nothing is forbidden to motor vehicles.

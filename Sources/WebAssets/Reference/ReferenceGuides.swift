@@ -1,5 +1,5 @@
-// Chapters of the reference from the protocol's documents: close codes and limits, which are in no machine-readable document. Only
-// the Markdown that these documents use is rendered.
+// Chapters of the reference from the protocol's documents: close codes and limits, which are in no machine-readable document.
+// Only the Markdown that these documents use is rendered.
 
 extension APIReference {
     /// The documents, in their order on the page.

@@ -1,5 +1,5 @@
-// The search of the API reference. The page is complete without it; with it, entries that do not match are hidden, and the search
-// is part of the address, so that it can be shared.
+// The search of the API reference. The page is complete without it. It hides entries that do not match, and the address
+// contains the search, so that it can be shared.
 
 import {decoded} from './page-gateway.js';
 

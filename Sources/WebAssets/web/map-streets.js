@@ -106,7 +106,7 @@ export class StreetLayer {
     this.#draw();
   }
 
-  /** Redraws in the colours of the current theme. */
+  /** Redraws in the colors of the current theme. */
   repaint() { this.#draw(); }
 
   #draw = () => {

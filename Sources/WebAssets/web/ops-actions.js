@@ -1,6 +1,6 @@
-// What a dispatcher does with a job: assign it, take it from its rider, cancel it, set the rider offline, write a note, copy the
-// customer's link, open the customer's page. What can be undone can be undone for some seconds; what cannot asks first. Refusals of the
-// gateway are shown in words.
+// A dispatcher's actions for a job: assign it, unassign it, cancel it, set the rider offline, write a note, copy the
+// customer's link, open the customer's page. Reversible actions can be undone for some seconds; all others ask first. Refusals
+// of the gateway are shown in the page's language.
 
 import {locale, make} from './page.js';
 import {distanceText} from './enroute-words.js';
@@ -55,7 +55,7 @@ export class JobActions {
     Object.assign(this, {words, request, place, assigned, changed, say, show, clipboard});
   }
 
-  /** What decides how the actions look. */
+  /** The state that determines how the actions look. */
   get state() {
     return [this.#job, this.#open, this.#riders, this.#busy, this.#result?.text, Boolean(this.#result?.undo), this.note === null,
       this.#hasDraft()];
@@ -107,7 +107,7 @@ export class JobActions {
       note: () => this.#noteForm(row),
       cancel: () => this.#question(words.cancelWhy(row.job), words.cancelJob, () => this.#cancel(row)),
     };
-    // These elements are on the page once the rendering is complete.
+    // These elements are on the page only after the rendering is complete.
     if (focused) queueMicrotask(() => buttons.parentElement?.querySelector(`[data-place="${focused}"]`)?.focus());
     return [buttons, ...(asked ? [questions[asked]()] : []), ...result];
   }
@@ -141,7 +141,7 @@ export class JobActions {
     const path = `zones/${encodeURIComponent(zone)}/riders/available`;
     let answer = await this.request('GET', `${path}${near}`).catch(() => null);
     const isNear = near && answer?.riders.length !== 0;
-    // Nobody has reported a place near here: show the others too.
+    // Nobody has reported a place near here: show the other riders too.
     if (near && !isNear) answer = await this.request('GET', path).catch(() => null);
     if (this.#job !== job || this.#open !== 'assign') return;
     this.#nearTo = isNear ? at.kind : null;
@@ -193,7 +193,7 @@ export class JobActions {
     return form;
   };
 
-  /** Whether a note was begun and is out of sight. */
+  /** Whether there is an unfinished note that is not shown. */
   #hasDraft = () => this.#open !== 'note' && this.#drafts.has(this.#job);
 
   /** Keeps the newest drafts. */
@@ -238,7 +238,7 @@ export class JobActions {
       await this.clipboard.writeText(address);
       return null;
     } catch {
-      // Without the permission, the dispatcher copies it from a field.
+      // Without the clipboard permission, the dispatcher copies the link from a field.
       return {link: address};
     }
   }, this.words.linkCopied);
@@ -265,7 +265,7 @@ export class JobActions {
     clearTimeout(this.#timer);
     this.#result = result;
     if (result) this.say(result.text);
-    // A problem and a link stay until the next action.
+    // A problem or a link stays until the next action.
     if (result && !result.isProblem && !result.link) this.#timer = setTimeout(() => { this.#result = null; this.show(); }, UNDO_WITHIN);
     this.show();
   };

@@ -5,6 +5,9 @@ const MINUTE = 60_000;
 /** How close the expected arrival may come to the promised time before a job is at risk. */
 const MARGIN = 5 * MINUTE;
 
+/** How long before the end of the promised window a visit needs a rider: windows last up to five hours. */
+const AHEAD = 6 * 60 * MINUTE;
+
 /** How long a job should stay in a status. Statuses in which nothing is expected have no target. */
 export const TARGETS = {
   pending_vendor_acceptance: 5 * MINUTE, accepted: 10 * MINUTE, preparing: 20 * MINUTE, ready_for_pickup: 10 * MINUTE,
@@ -14,13 +17,16 @@ export const TARGETS = {
 /** Statuses in which somebody should be on the way or at work, so a job without a rider cannot proceed. */
 const NEEDS_RIDER = ['ready_for_pickup', 'in_transit', 'assigned', 'on_the_way', 'work_in_progress'];
 
-/** What people call a job: its order number, if the list has it. */
+/** The job's name for people: its order number, if the list has it. */
 export const labelOf = (row) => row.display?.orderNumber ?? row.job;
 /** The order number and the job. */
 export const namesOf = (row) => [...new Set([labelOf(row), row.job])].join(' · ');
 
+/** When a visit needs a rider: it may be planned days ahead. Rows have only the end of what was promised. */
+const neededAt = (row) => (row.status === 'assigned' && row.promisedBy ? row.promisedBy - AHEAD : 0);
+
 /** The job cannot proceed because nobody has it. */
-export const isWithoutRider = (row) => !row.rider && NEEDS_RIDER.includes(row.status);
+export const isWithoutRider = (row, now) => !row.rider && NEEDS_RIDER.includes(row.status) && now >= neededAt(row);
 
 /** How much longer than its target a job has been in its status; 0 within it. @returns ms */
 export function overdue(row, now) {
@@ -30,10 +36,11 @@ export function overdue(row, now) {
 
 /**
  * Compares what is expected with what was promised.
- * @returns `{state, by}`: `late`, `risk` or `on_time`, and by how many ms it is late; null if nothing was promised
+ * @returns `{state, by}`: `late`, `risk` or `on_time`, and by how many ms it is late; null if nothing was promised, and once
+ *     the work has begun
  */
 export function lateness(row, now) {
-  if (!row.promisedBy) return null;
+  if (!row.promisedBy || row.status === 'work_in_progress') return null;
   const by = Math.max(now, row.arrivesAt ?? 0) - row.promisedBy;
   return {state: by > 0 ? 'late' : by > -MARGIN ? 'risk' : 'on_time', by: Math.max(0, by)};
 }
@@ -60,7 +67,7 @@ export function needOf(row, now, silent = NOBODY) {
 
 /** Since when a job has needed somebody: the worst cases of a reason come first. */
 const waitingSince = (row, reason) => ({
-  lost: row.seenAt, silent: row.seenAt, late: row.promisedBy,
+  lost: row.seenAt, silent: row.seenAt, late: row.promisedBy, no_rider: Math.max(row.statusAt, neededAt(row)),
 }[reason] ?? row.statusAt);
 
 /** Returns the jobs that need somebody: `{row, reason, since}`, the most urgent first. */
@@ -75,7 +82,7 @@ export function queue(rows, now, silent = NOBODY) {
       || (one.row.job < other.row.job ? -1 : 1)));
 }
 
-/** Nothing to do: a rider who may get one more task is not free while they have another. */
+/** Has nothing to do: a rider who may get one more task is not free while they have another. */
 export const isFree = (rider) => rider.available && rider.tasks.length === 0;
 
 /** The riders with a task who cannot be reached. @param riders of `GET zones/{zone}/riders` */

@@ -1,5 +1,5 @@
-// The background of the dispatcher's map: an operator's tiles with their attribution, loaded through the gateway; or the streets
-// as plain lines, because thousands of markers lie over them and names would be hidden; or a grid. There is always a scale. The
+// The background of the dispatcher's map: an operator's tiles with their attribution, loaded through the gateway; or the
+// streets as plain lines without names, which thousands of markers would hide; or a grid. There is always a scale. The
 // background is optional: the map works without it.
 
 import {usesMiles} from './enroute-words.js';
@@ -24,7 +24,7 @@ export class BaseMap {
     else this.#addTiles(tiles);
   }
 
-  /** Redraws in the colours of the current theme. */
+  /** Redraws in the colors of the current theme. */
   repaint() {
     this.#streets?.setStyle({color: colour('--street')});
     if (this.#lines) this.#drawLines();

@@ -1,5 +1,6 @@
-// Several jobs at once: which ones are selected, and what a dispatcher does with all of them. Each action asks first and says how
-// many jobs it changes. The requests run a few at a time, and the result names every job, because some may be refused.
+// Actions for several jobs at once: which jobs are selected, and what a dispatcher does with all of them. Each action asks
+// first and says how many jobs it changes. A few requests run at a time, and the result names every job, because some may be
+// refused.
 
 import {make} from './page.js';
 import {UNDO_WITHIN, assign, sentenceOf} from './ops-actions.js';
@@ -213,7 +214,7 @@ export class BulkBar {
       this.#isBusy = false;
     }
     const done = results.filter(({error}) => !error).map(({item}) => item);
-    // What was refused stays selected, so that it can be tried again.
+    // Refused jobs stay selected, so that the dispatcher can try again.
     if (!items.some(({isRider}) => isRider)) this.selection.setAll(done.map(({job}) => job), false);
     [this.#open, this.#rider, this.#typed] = [null, null, ''];
     const undo = undoOf?.(done) ?? [];
@@ -237,7 +238,7 @@ export class BulkBar {
 
   #resultList = () => {
     const {lines, summary, undo} = this.#result;
-    // Problems first: they need somebody.
+    // Problems come first, because a dispatcher must act on them.
     const ordered = [...lines.filter(({isProblem}) => isProblem), ...lines.filter(({isProblem}) => !isProblem)];
     const isProblem = lines.some((line) => line.isProblem);
     return make('div', {class: isProblem ? 'result problem' : 'result'},

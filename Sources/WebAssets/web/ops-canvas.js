@@ -1,5 +1,5 @@
 // The canvas of the map: draws thousands of markers per frame from pictures that are drawn once, and finds the marker under a
-// pointer. A marker element for each would take the browser longer than a frame. A state is a shape and a colour.
+// pointer. A marker element for each would take the browser longer than a frame. A state is a shape and a color.
 
 import {colour} from './page.js';
 
@@ -13,10 +13,10 @@ const FRAMES = 60;
 
 const COLOURS = {
   'rider late': '--bad', 'rider silent': '--stale', 'rider live': '--good', 'rider available': '--accent',
-  'rider busy': '--warn', 'rider unreachable': '--stale', 'job problem': '--bad', 'job late': '--bad',
+  'rider busy': '--warn', 'rider online': '--quiet', 'rider unreachable': '--stale', 'job problem': '--bad', 'job late': '--bad',
   'job risk': '--warn', 'job open': '--edge',
 };
-/** Colours of clusters by the rank of their worst marker. */
+/** Colors of clusters by the rank of their worst marker. */
 const CLUSTER_COLOURS = ['--bad', '--warn', '--accent'];
 
 /** The way of the selected job: along streets, or a dotted straight line, which is no route. */
@@ -78,7 +78,7 @@ export class MarkerCanvas {
     this.#context = canvas.getContext('2d');
   }
 
-  /** Forgets the pictures, which have the colours of another theme. */
+  /** Forgets the pictures, which have the colors of another theme. */
   repaint() { this.#pictures.clear(); }
 
   /** @param size of the map in px */
@@ -194,7 +194,7 @@ export class MarkerCanvas {
     }
   };
 
-  /** Reading a colour of the style sheet takes longer than drawing a marker. */
+  /** Reading a color of the style sheet takes longer than drawing a marker. */
   #colour = (name) => {
     let known = this.#pictures.get(name);
     if (!known) this.#pictures.set(name, known = colour(name));

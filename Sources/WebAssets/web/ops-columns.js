@@ -1,7 +1,7 @@
-// The columns of the job table: what a cell says, and which colour it has.
+// The columns of the job table: what a cell says, and which color it has.
 
 import {locale} from './page.js';
-import {clockText} from './enroute-words.js';
+import {timeText} from './page-times.js';
 import {isWithoutRider, labelOf, lateness, namesOf, overdue} from './ops-attention.js';
 import {clock} from './ops-polling.js';
 
@@ -18,8 +18,8 @@ export const columnsOf = ({words, statusText, ago}) => [
   {key: 'unavailable', text: (row) => (row.unavailable ? words.reasons[row.unavailable] ?? row.unavailable : '')},
   {key: 'seen', text: (row) => (row.seenAt ? ago(row.seenAt) : '')},
   {
-    key: 'rider', text: (row) => row.rider ?? (isWithoutRider(row) ? words.needs.no_rider : ''),
-    kind: (row) => (isWithoutRider(row) ? 'bad' : ''),
+    key: 'rider', text: (row) => row.rider ?? (isWithoutRider(row, clock()) ? words.needs.no_rider : ''),
+    kind: (row) => (isWithoutRider(row, clock()) ? 'bad' : ''),
   },
   {key: 'status', text: (row) => statusText(row.status), kind: (row) => (row.status === 'allocation_failed' ? 'bad' : '')},
   {key: 'since', text: (row) => ago(row.statusAt), kind: (row) => (overdue(row, clock()) > 0 ? 'over' : '')},
@@ -36,5 +36,5 @@ function dueText(row, words) {
   const late = lateness(row, clock());
   if (late?.state === 'late') return words.lateBy(number.format(Math.max(1, Math.round(late.by / 60_000))));
   const at = row.promisedBy ?? row.arrivesAt;
-  return at ? clockText(at, locale) : '';
+  return at ? timeText(at, clock(), locale) : '';
 }

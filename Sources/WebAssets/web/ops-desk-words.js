@@ -9,7 +9,8 @@ export const desk = {
     mapKinds: {rider: 'Riders', job: 'Destinations'}, clusterOf: (count) => `${count} here. Click to zoom in.`,
     markers: {
       'rider late': 'late', 'rider silent': 'no signal', 'rider live': 'on the way', 'rider available': 'free',
-      'rider busy': 'busy', 'rider unreachable': 'unreachable', 'job problem': 'needs you', 'job late': 'late',
+      'rider busy': 'busy', 'rider online': 'online', 'rider unreachable': 'unreachable', 'job problem': 'needs you',
+      'job late': 'late',
       'job risk': 'at risk', 'job open': 'on time',
     },
     reasonsWhy: {
@@ -75,8 +76,8 @@ export const desk = {
     markers: {
       'rider late': 'verspätet', 'rider silent': 'kein Signal', 'rider live': 'unterwegs',
       'rider available': 'frei',
-      'rider busy': 'beschäftigt', 'rider unreachable': 'nicht erreichbar', 'job problem': 'zu klären',
-      'job late': 'verspätet',
+      'rider busy': 'beschäftigt', 'rider online': 'online', 'rider unreachable': 'nicht erreichbar',
+      'job problem': 'zu klären', 'job late': 'verspätet',
       'job risk': 'knapp', 'job open': 'pünktlich',
     },
     reasonsWhy: {

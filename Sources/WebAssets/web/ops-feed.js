@@ -1,5 +1,5 @@
-// The places of the zone over one WebSocket: the gateway sends all of them once, and then those that have changed, each at most
-// once a second. enroute-connection.js keeps the connection; this file says which zone is watched.
+// The places of the zone over one WebSocket: the gateway sends all of them once, and then those that have changed, each at
+// most once a second. enroute-connection.js maintains the connection; this file decides which zone is watched.
 
 import {GatewayConnection} from './enroute-connection.js';
 import {gateway} from './page-gateway.js';

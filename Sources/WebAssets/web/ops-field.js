@@ -1,6 +1,6 @@
-// The markers of the map as numbers: where each is drawn in a frame, which are drawn together as a cluster, and the way of one
-// rider. Pure: it has no clock, no canvas and no Leaflet. World coordinates go from 0 to 1 (Web Mercator), so that zooming is a
-// multiplication.
+// The markers of the map as numbers: where each is drawn in a frame, which are drawn together as a cluster, and the route of
+// one rider. Pure: it has no clock, no canvas and no Leaflet. World coordinates range from 0 to 1 (Web Mercator), so that
+// zooming is a multiplication.
 
 import {LEFT_ROUTE, Route} from './enroute-route.js';
 

@@ -2,23 +2,29 @@
 // comes first.
 
 import {locale, make} from './page.js';
-import {clockText, distanceText} from './enroute-words.js';
+import {distanceText} from './enroute-words.js';
 import {contactLink} from './page-contact.js';
+import {timeText} from './page-times.js';
 import {TARGETS, lateness, namesOf, overdue} from './ops-attention.js';
 import {replace, shortAgo, verdictText} from './ops-panels.js';
+import {clock} from './ops-polling.js';
 
 const number = new Intl.NumberFormat(locale);
+const time = (at) => timeText(at, clock(), locale);
 const minutes = (ms) => number.format(Math.max(1, Math.round(ms / 60_000)));
+
+/** The promised window. Its end has a date of its own only if it is on another day than its start. */
+const windowText = ({from, until}) => `${time(from)} – ${timeText(until, from, locale)}`;
 
 /** Since when a job has its status, and the target if it has one. */
 const sinceText = (row, now, words) => {
-  const [at, target] = [clockText(row.statusAt, locale), TARGETS[row.status]];
+  const [at, target] = [time(row.statusAt), TARGETS[row.status]];
   return target ? words.sinceTarget(at, minutes(now - row.statusAt), minutes(target)) : at;
 };
 
 const joined = (...texts) => texts.filter(Boolean).join(', ');
 
-/** What an entry of the log says. Late entries never were the job's status. @param name of a status */
+/** The text of an entry of the log. Late entries never were the job's status. @param name of a status */
 export const entryText = ({status, late, assigned, corrected, reason}, words, name) => joined(
   ...(assigned ? Object.entries(assigned).map(([who, person]) => `${words.columns[who]} ${person ?? '–'}`) : [name(status)]),
   late && words.reportedLate, corrected && words.insteadOf(name(corrected)), reason);
@@ -60,7 +66,7 @@ export class JobPanel {
     if (!job) return;
     const answers = await Promise.all(['/log', '/verdicts', '', '/operations-note'].map(
       (part) => poller.get(`jobs/${job}${part}`))).catch((error) => {
-      // Nothing of a job that was erased stays on the page.
+      // Nothing of an erased job stays on the page.
       if (error.status === 404) return [];
       throw error;
     });
@@ -75,7 +81,7 @@ export class JobPanel {
   /** @param row of the list, or null if the job is not (or no longer) open in this zone. */
   show(row, now, zone) {
     const [job, words] = [this.#job, this.words];
-    // A job that has ended may still have been answered with a way.
+    // A route may still arrive for a job that has ended.
     const route = job && row ? this.#details?.eta?.route ?? null : null;
     this.ahead(route);
     if (!job) return;
@@ -92,7 +98,7 @@ export class JobPanel {
         ...(row ? [] : [make('p', {class: 'quiet'}, words.gone)]),
         ...this.actions.elements(row, zone),
         ...(this.#note?.text ? [make('div', {class: 'question', id: 'note-shown'},
-          make('p', {class: 'quiet'}, `${words.operationsNote} · ${this.#note.by}, ${clockText(this.#note.at, locale)}`),
+          make('p', {class: 'quiet'}, `${words.operationsNote} · ${this.#note.by}, ${time(this.#note.at)}`),
           make('p', {class: 'written'}, this.#note.text))] : []),
         make('dl', {class: 'facts'}, ...facts.flatMap(([name, value, kind]) => [
           make('dt', {}, name),
@@ -100,7 +106,7 @@ export class JobPanel {
         ...(entries.length === 0 ? [] : [
           make('h3', {}, words.history),
           make('ol', {class: 'plainlist'}, ...entries.map((entry) => make('li', {},
-            make('time', {class: 'quiet'}, clockText(entry.at, locale)), ` ${entryText(entry, words, this.#status)}`,
+            make('time', {class: 'quiet'}, time(entry.at)), ` ${entryText(entry, words, this.#status)}`,
             entry.actor ? make('span', {class: 'quiet'}, ` ${words.actor} ${entry.actor}`) : '')))]),
         ...(counts.length === 0 ? [] : [
           make('h3', {}, words.verdicts),
@@ -114,18 +120,17 @@ export class JobPanel {
 
   #status = (status) => this.texts?.statuses?.[status]?.short ?? status;
 
-  /** What the order system wrote about the job and its rider. */
+  /** The details of the job and its rider that the order system wrote. */
   #written = () => {
     const {words} = this;
     const {riderCard: card, display, metadata, customerNote, recipient, vendor, vendorAddress} = this.#details ?? {};
-    const clock = (at) => clockText(at, locale);
     return [
       (vendor || vendorAddress) && [words.vendor, joined(vendor, vendorAddress)],
       (recipient?.address || recipient?.floor) && [words.destination, joined(recipient.address, recipient.floor)],
       card && [words.card, [card.name, words.vehicles[card.vehicle], card.plate].filter(Boolean).join(' · ') || '–'],
       card?.contact && [words.contact, contact(card.contact)],
       display?.items && [words.items, display.items.join(', ')],
-      display?.window && [words.window, `${clock(display.window.from)} – ${clock(display.window.until)}`],
+      display?.window && [words.window, windowText(display.window)],
       display?.note && [words.note, display.note],
       recipient?.name && [words.recipient, recipient.name],
       recipient?.contact && [words.recipientContact, contact(recipient.contact)],
@@ -142,15 +147,15 @@ export class JobPanel {
       [words.status, this.#status(row.status)],
       row.geocoding && [words.destination, words.reasonsWhy.address, 'bad'],
       [words.columns.since, sinceText(row, now, words), overdue(row, now) > 0 && TARGETS[row.status] > 0 ? 'bad' : undefined],
-      row.promisedBy && [words.promisedBy, clockText(row.promisedBy, locale)],
-      row.arrivesAt && [words.expected, clockText(row.arrivesAt, locale)],
+      row.promisedBy && [words.promisedBy, time(row.promisedBy)],
+      row.arrivesAt && [words.expected, time(row.arrivesAt)],
       route && [words.wayAhead, distanceText(route.meters, locale)],
       lateness(row, now)?.state === 'late' && [words.columns.due, words.lateBy(minutes(lateness(row, now).by)), 'bad'],
       [words.columns.tracking, tracking, row.tracking],
       row.unavailable && [words.unavailable, `${words.reasons[row.unavailable] ?? row.unavailable} (${row.unavailable})`],
       row.seenAt && [words.columns.seen, shortAgo(Math.floor((now - row.seenAt) / 5_000) * 5_000)],
       row.proximity && [words.proximities[row.proximity] ?? row.proximity, '●'],
-      row.deadline && [words.deadline, clockText(row.deadline, locale)],
+      row.deadline && [words.deadline, time(row.deadline)],
       [words.columns.rider, row.rider ?? '–'],
       [words.columns.customer, row.customer],
       [words.columns.followers, number.format(row.followers)],

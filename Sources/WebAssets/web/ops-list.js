@@ -32,7 +32,7 @@ const urgency = (row, now, silent) => {
 /** The filters for jobs that need somebody. */
 export const needs = ['attention', 'no_rider', 'late'];
 const isNeeded = (row, need, now, silent) => (
-  need === 'no_rider' ? isWithoutRider(row) || row.status === 'allocation_failed'
+  need === 'no_rider' ? isWithoutRider(row, now) || row.status === 'allocation_failed'
     : need === 'late' ? lateness(row, now)?.state === 'late' : needOf(row, now, silent) !== null);
 export const statuses = [
   'pending_vendor_acceptance', 'accepted', 'preparing', 'ready_for_pickup', 'in_transit', 'allocation_failed',

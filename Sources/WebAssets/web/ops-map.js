@@ -1,5 +1,5 @@
-// The map of a zone: riders by state, jobs by lateness. Leaflet (`L`) moves the map, ops-field.js knows where everything is,
-// ops-canvas.js draws. The table lists the same jobs, so nothing can be reached by the map alone.
+// The map of a zone: riders by state, jobs by lateness. Leaflet (`L`) moves the map, ops-field.js computes where everything
+// is, ops-canvas.js draws. The table lists the same jobs, so nothing is reachable only through the map.
 
 import {make, onThemeChange, put, wantsStillness} from './page.js';
 import {MarkerCanvas, drawMarker, rankOf} from './ops-canvas.js';
@@ -44,7 +44,7 @@ export class FleetMap {
   show(markers, isWhole = this.#fitted === 'all') {
     this.#all = markers;
     this.#count(markers);
-    // If Leaflet failed to load, the table says everything that the map shows.
+    // If Leaflet failed to load, the table shows everything that the map would.
     if (!globalThis.L) return;
     if (!this.#map) this.#build();
     const visible = this.#hidden.size === 0 ? markers : markers.filter(({kind}) => !this.#hidden.has(kind));
@@ -68,7 +68,7 @@ export class FleetMap {
     this.#request();
   }
 
-  /** Shows the way ahead of the selected job's rider, until another one or null. @param route the member `route` of `eta` */
+  /** Shows the route ahead of the selected job's rider, or none. @param route the member `route` of `eta`, or null */
   ahead(route) {
     if (this.#way.take(route)) this.#request();
   }
@@ -157,7 +157,7 @@ export class FleetMap {
       return at === undefined ? null : [this.#field.xs[at], this.#field.ys[at]];
     });
     const way = this.#way.from(rider, home);
-    // For tests and whoever examines the page: a canvas shows what it draws to nobody else.
+    // For tests and people who examine the page: the content of a canvas is not accessible otherwise.
     if (way) Object.assign(this.element.dataset, {way: way.kind, wayPlaces: way.places.length});
     else for (const name of ['way', 'wayPlaces']) delete this.element.dataset[name];
     return way;

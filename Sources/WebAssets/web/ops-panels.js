@@ -1,5 +1,5 @@
-// The cards beside the jobs: zones, riders, gateways, position quality and activity. Each renders an answer of the gateway.
-// An answer that changes nothing does not touch the card, so that nobody is disturbed while reading.
+// The cards beside the jobs: zones, riders, gateways, position quality and activity. Each renders an answer of the gateway. An
+// answer without changes does not touch the card, so that nobody is interrupted while reading.
 
 import {locale, make} from './page.js';
 import {clockText} from './enroute-words.js';
@@ -102,15 +102,22 @@ const stateText = ({state, tasks}, words) => [
 /** To the minute, because a panel that changes every second cannot be read. */
 const heardAgo = (age) => (age < 60_000 ? '< 1 min' : shortAgo(age));
 
+/** `2 free · 1 busy · 4 not available`: of all riders, of whom the answer lists only the first. */
+function poolText({count, free, busy}, words) {
+  const others = count - free - busy;
+  return [words.pool(number.format(free), number.format(busy)), others > 0 && words.notAvailable(number.format(others))]
+    .filter(Boolean).join(' · ');
+}
+
 export function ridersPanel(panel, answer, {words, now}) {
   const riders = answer.riders.map((rider) => ({
     rider: rider.rider, state: riderState(rider), tasks: rider.tasks,
     heard: rider.heartbeat ? heardAgo(now - rider.heartbeat) : '',
   })).sort((one, other) => (one.state < other.state ? 1 : one.state > other.state ? -1 : 0));
   const shown = riders.slice(0, RIDERS_SHOWN);
-  const [free, busy] = ['available', 'busy'].map((wanted) => number.format(riders.filter(({state}) => state === wanted).length));
-  replace(panel, [shown, free, busy, answer.count], () => [
-    heading('riders', words.riders, answer.count ? words.pool(free, busy) : ''),
+  const pool = answer.count ? poolText(answer, words) : '';
+  replace(panel, [shown, pool, answer.count], () => [
+    heading('riders', words.riders, pool),
     shown.length === 0 ? make('p', {class: 'quiet'}, words.noRiders) : table('riders-title',
       [['rider', words.rider], ['state', words.state], ['tasks', words.tasks], ['heard', words.heard]],
       shown.map((rider) => {

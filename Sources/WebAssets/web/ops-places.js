@@ -1,10 +1,10 @@
-// Where the riders of a zone are and where its jobs start and end, from the messages `places`, and the markers that the map draws: pure,
-// so that it runs without a page.
+// Where the riders of a zone are and where its jobs start and end, from the messages `places`, and the markers that the map
+// draws. Pure, so that it runs without a page.
 
 import {isFree, lateness, needOf} from './ops-attention.js';
 
-/** The states of markers, the most urgent first. A state is a shape and a colour. */
-export const riderStates = ['late', 'silent', 'live', 'available', 'busy', 'unreachable'];
+/** The states of markers, the most urgent first. A state is a shape and a color. */
+export const riderStates = ['late', 'silent', 'live', 'available', 'busy', 'online', 'unreachable'];
 export const jobStates = ['problem', 'late', 'risk', 'open'];
 
 /** The places of one zone. */
@@ -90,8 +90,8 @@ function movingMarker({job, rider, position, hdg, at}, row, now, silent, isOld) 
   return {id: `rider:${rider ?? job}`, kind: 'rider', state, ...position, heading: hdg ?? null, job, rider: rider ?? job, at};
 }
 
-/** A rider who has a place is online, although the list of riders is limited and may not name them. */
-const restingState = (rider) => (!rider ? 'busy' : !rider.reachable ? 'unreachable' : isFree(rider) ? 'available' : 'busy');
+/** A rider who has a place is online. The list of riders is limited; whether one it does not name is free is unknown. */
+const restingState = (rider) => (!rider ? 'online' : !rider.reachable ? 'unreachable' : isFree(rider) ? 'available' : 'busy');
 
 /** Counts the markers of each kind and state: `{'rider live': 3}`. */
 export function tally(markers) {

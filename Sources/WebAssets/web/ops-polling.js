@@ -112,7 +112,7 @@ export class Poller {
   #put = async (request) => {
     this.#cancel(request);
     const {turn} = request;
-    // `isCurrent`: no newer request was started, so the answer may be shown.
+    // `isCurrent`: no newer request has started, so the answer may be shown.
     const isCurrent = () => this.#isRunning && request.turn === turn;
     let wait = request.pace;
     if (!document.hidden) {
@@ -121,7 +121,7 @@ export class Poller {
         if (isCurrent()) this.#answered(request, 200);
       } catch (error) {
         wait = [401, 403, 429].includes(error.status) ? REFUSED_AGAIN : Math.max(AGAIN, request.pace);
-        // Report a programming error as such, and keep polling.
+        // A programming error is reported as such, and polling continues.
         if (!(error instanceof RequestFailed)) queueMicrotask(() => { throw error; });
         else if (isCurrent()) this.#answered(request, error.status);
       }

@@ -1,5 +1,5 @@
-// The card of jobs that need somebody: the most urgent first, with the reason and since when. New ones are announced, and with a
-// sound if the dispatcher wants one.
+// The card of jobs that need attention: the most urgent first, with the reason and since when. New ones are announced, and
+// with a sound if the dispatcher enables it.
 
 import {deviceStorage} from './page-storage.js';
 import {locale, make} from './page.js';

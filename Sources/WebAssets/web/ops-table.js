@@ -172,7 +172,7 @@ export class VirtualTable {
       const value = text(row);
       if (place.textContent !== value) {
         place.textContent = value;
-        // What the column is too narrow for.
+        // The full text, if the column is too narrow for it.
         attribute(cell, 'title', tip(row) || null);
       }
       if (kind) attribute(cell, 'data-kind', kind(row) || null);

@@ -1,5 +1,5 @@
 // Saved views: filters and a sort order under a name, so that a dispatcher returns to them with one click. The browser stores
-// at most `MOST`, on this device only; they contain no job and no person beyond what was typed into the search field.
+// at most `MOST`, on this device only. They contain no job, and no person unless one was typed into the search field.
 
 import {deviceStorage} from './page-storage.js';
 import {make} from './page.js';
@@ -120,7 +120,7 @@ export class ViewsBar {
 
   #keep = (views) => {
     this.#views = views;
-    // Without storage, the views last as long as the page.
+    // Without storage, the views are kept until the page closes.
     try { this.storage.setItem(STORED_AS, JSON.stringify(views)); } catch { /* full, or not allowed */ }
   };
 

@@ -82,7 +82,7 @@ export class WebhooksPanel {
     const {host} = new URL(webhook.url);
     const button = (name, text, action, more = {}) => {
       const made = make('button', {
-        // Not `disabled`, which would take the focus away.
+        // Not `disabled`, because that would remove the focus.
         type: 'button', class: 'plain', 'aria-label': `${text}: ${host}`,
         'aria-disabled': String(Boolean(webhook.isBusy)), ...more,
       }, text);

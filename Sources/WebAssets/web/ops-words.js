@@ -1,5 +1,5 @@
-// The texts of the operations page, by language. Verdicts are shown in words and with the
-// names that the protocol gives them, so that engineers can look them up.
+// The texts of the operations page, by language. Verdicts are shown as text and with their names in the protocol, so that
+// engineers can look them up.
 
 import {desk} from './ops-desk-words.js';
 
@@ -29,7 +29,8 @@ export const words = {
     proximities: {approaching: 'approaching', arrived: 'at the door', left: 'left again'},
     updated: (time) => `as of ${time}`,
     riders: 'Riders online', noRiders: 'No riders online.',
-    pool: (free, busy) => `${free} free · ${busy} busy`, tasksOf: (count) => (count === '1' ? '1 task' : `${count} tasks`),
+    pool: (free, busy) => `${free} free · ${busy} busy`, notAvailable: (count) => `${count} not available`,
+    tasksOf: (count) => (count === '1' ? '1 task' : `${count} tasks`),
     states: {available: 'free', busy: 'busy', unreachable: 'unreachable', draining: 'last task', barred: 'not approved'},
     heard: 'Last contact', tasks: 'Tasks', rider: 'Rider', state: 'State', more: (count) => `and ${count} more`,
     gateways: 'Gateways', sessions: 'Sessions', redis: 'Redis p50 / p95', lag: 'Event-loop lag',
@@ -103,7 +104,7 @@ export const words = {
     proximities: {approaching: 'nähert sich', arrived: 'vor der Tür', left: 'wieder weg'},
     updated: (time) => `Stand ${time}`,
     riders: 'Fahrer online', noRiders: 'Keine Fahrer online.',
-    pool: (free, busy) => `${free} frei · ${busy} beschäftigt`,
+    pool: (free, busy) => `${free} frei · ${busy} beschäftigt`, notAvailable: (count) => `${count} nicht verfügbar`,
     tasksOf: (count) => (count === '1' ? '1 Auftrag' : `${count} Aufträge`),
     states: {
       available: 'frei', busy: 'beschäftigt', unreachable: 'nicht erreichbar', draining: 'letzter Auftrag',

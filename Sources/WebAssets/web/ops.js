@@ -202,7 +202,7 @@ const refreshJobs = poller.every(INTERVALS.jobs, async (isCurrent) => {
   };
   const isOurs = () => isCurrent() && asked === list;
   if (await updateList(poller, query.zone, asked, isOurs, changed)) changed();
-  // The time belongs to the job list. Other requests may succeed while that one fails.
+  // This time is that of the job list. Other requests may succeed while that one fails.
   if (isOurs()) put(element('age'), words.updated(clockText(clock(), locale)));
 });
 
@@ -342,11 +342,11 @@ function renderRows() {
   isMoved = true;
   const queue = list.queue();
   if (list.isKnown) queueCard.take(queue);
-  // The tab says it too, because staff have other tabs open.
+  // The tab's title shows it too, because staff have other tabs open.
   const urgent = queue.length;
   document.title = urgent > 0 ? `(${number.format(urgent)}) ${words.title}` : words.title;
   put(element('count'), list.isKnown ? words.count(number.format(rows.length), number.format(list.size)) : '');
-  // Announce the result of a filter, but not changes that arrive by themselves.
+  // Announce the result of a filter, but not changes that arrive on their own.
   const asked = JSON.stringify([query.zone, query.q, query.need, query.status, query.tracking, query.unavailable]);
   if (list.isKnown && asked !== announced) {
     announced = asked;

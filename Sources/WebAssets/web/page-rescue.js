@@ -1,6 +1,6 @@
-// Repairs a page when one of its files is lost on the way. If the page's own script is lost, the page reloads once, and shows
-// a message if that did not help. Lost style sheets and the map library are loaded again without a reload, because a page
-// that signed in with a one-time code must not start over. This is a classic script that needs no other file, so it works
+// Repairs a page when one of its files is lost during transfer. If the page's own script is lost, the page reloads once, and
+// shows a message if that did not help. Lost style sheets and the map library are loaded again without a reload, because a
+// page that signed in with a one-time code must not start over. This is a classic script that needs no other file, so it works
 // when others are missing. The page's script sets `data-ready` on the root element when it has run.
 
 (() => {

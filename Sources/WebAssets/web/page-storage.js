@@ -1,5 +1,5 @@
-// What pages keep for the tab and for the device. A browser may deny both: with all cookies blocked, and in frames of other
-// sites. Then values last as long as the page.
+// What pages store for the tab and for the device. A browser may deny both: if all cookies are blocked, or in frames of other
+// sites. Then values are kept until the page closes.
 
 class Memory {
   #values = new Map();

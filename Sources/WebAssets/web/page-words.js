@@ -1,4 +1,4 @@
-// The texts that all pages share, by language. A text with a value in it is a function.
+// The texts that all pages share, by language. A text that contains a value is a function.
 
 export const words = {
   en: {

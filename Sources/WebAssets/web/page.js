@@ -1,7 +1,7 @@
-// What all pages share: the language, the announcer for screen readers, the banner for a lost connection, and the system's
-// wishes for colours and motion. Each page's own texts are in a file of its own (track-words.js and so on), signing in is
-// page-sign-in.js. Pages call `inLanguage(words)` once, before anything else. Private functions are arrow functions in
-// fields, which can be passed on.
+// The shared parts of all pages: the language, the announcer for screen readers, the banner for a lost connection, and the
+// system's preferences for colors and motion. Each page has a separate file with its own texts (track-words.js and so on);
+// signing in is in page-sign-in.js. Pages call `inLanguage(words)` once, before anything else. Private functions are arrow
+// functions in fields, so that they can be passed on.
 
 import {addWords, clockText, readersLocale} from './enroute-words.js';
 import {gateway} from './page-gateway.js';
@@ -164,7 +164,7 @@ export class Announcer {
     const now = this.now();
     const isRead = now - this.#spokenAt >= TOGETHER;
     const said = isRead || !this.element.textContent ? text : `${this.element.textContent} ${text}`;
-    // Repeating a text is news too, but screen readers only announce changes: a space makes it different.
+    // A repeated text is news too, but screen readers only announce changes: a space makes it different.
     this.element.textContent = said === this.element.textContent ? `${said}\u00a0` : said;
     this.#spokenAt = now;
   };
@@ -297,7 +297,7 @@ export function onThemeChange(listener) {
   }
 }
 
-/** A colour of the style sheet in the current theme: `colour('--accent')`. */
+/** A color of the style sheet in the current theme: `colour('--accent')`. */
 export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 /** Registers worker.js, which caches the page and the last state, but never positions, for offline use. */

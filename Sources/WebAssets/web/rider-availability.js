@@ -1,5 +1,6 @@
 // The availability switch (RDR-009). It shows the state that the gateway knows, never a pending one: while a change is in
-// progress the thumb is in the middle, and after a failure the switch is where it was, with a message that says why.
+// progress the thumb is in the middle, and after a failure the switch returns to where it was, with a message that explains
+// why.
 
 import {sentence} from './enroute-words.js';
 import {make, put} from './page.js';
@@ -30,7 +31,7 @@ function sentences(error, words) {
   }
 }
 
-/** Returns why the rider gets no tasks, or that they do. */
+/** Returns the text that says whether the rider gets tasks, and if not, why. */
 function shiftDetail(rider, words) {
   if (!rider.approved) return words.notApproved;
   if (rider.status === 'offline') {
@@ -91,7 +92,7 @@ export class Availability {
       this.#pending = null;
       this.#tell(error);
       this.#shown = {code: error.code, state: error.code === 'active_task' ? stateOf(this.#rider) : null};
-      // The change may have succeeded although the answer was lost, so ask the gateway.
+      // The change may have succeeded although the answer was lost, so query the gateway.
       if (error.code !== 'active_task') this.on.recheck();
     }
     this.#render();
@@ -104,7 +105,7 @@ export class Availability {
     button.hidden = rider === null;
     button.setAttribute('aria-checked', String(isOnline));
     button.setAttribute('aria-label', this.words.availability);
-    // It still answers a tap, with the reason, because the approval may just have arrived.
+    // A tap still shows the reason, because the approval may have arrived just now.
     button.setAttribute('aria-disabled', String(Boolean(rider) && !rider.approved && !isOnline));
     if (this.#pending) button.setAttribute('aria-busy', 'true');
     else button.removeAttribute('aria-busy');
@@ -141,7 +142,7 @@ export class Availability {
     snack.hidden = true;
     void snack.offsetWidth;
     snack.hidden = false;
-    // For a screen reader each paragraph is a sentence of its own.
+    // For a screen reader, each paragraph is a separate sentence.
     this.on.say([...message.children].map(({textContent}) => sentence(textContent)).join(' '));
     this.#leaveIn(message.querySelector?.('a') ? CHOICE_FOR : TOLD_FOR);
   };

@@ -1,10 +1,10 @@
-// Buttons for steps that nobody may take by accident: one asks and acts on the second tap, the other acts when it is held.
+// Buttons for steps that nobody may trigger by accident: one asks and acts on the second tap, the other acts when it is held.
 
 import {put} from './page.js';
 
 /** ms in which a second tap confirms the first. */
 export const CONFIRM_WITHIN = 10_000;
-/** ms without effect after a button changed under the thumb, so that a double tap does not take two steps. */
+/** ms for which a button has no effect after it changed under the thumb, so that a double tap does not trigger two steps. */
 export const TAP_PAUSE = 800;
 /** ms for which a button is held before it acts. The bar in rider.css fills in the same time. */
 export const HOLD = 700;
@@ -68,8 +68,8 @@ export class ConfirmButton {
 }
 
 /**
- * Whether assistive technology makes this press, which cannot last: VoiceOver's have no size, TalkBack's are those of a mouse
- * without pressure, which only Android tells from a real one.
+ * Whether assistive technology causes this press and therefore cannot hold it: VoiceOver's presses have no size, TalkBack's
+ * look like those of a mouse without pressure, which only Android can tell from a real mouse.
  */
 const isAssisted = ({width, height, pressure, pointerType}) => (width === 0 && height === 0)
   || (pointerType === 'mouse' && pressure === 0 && /Android/.test(navigator.userAgent));
@@ -97,7 +97,7 @@ export class HoldButton {
     for (const end of ['pointerleave', 'pointercancel', 'blur']) button.addEventListener(end, this.cancel);
     // A phone would open a menu after a long press, which cancels it.
     button.addEventListener('contextmenu', (event) => { if (this.#timer !== null) event.preventDefault(); });
-    // A key that is still down from the step before must not take this one.
+    // A key that is still down from the previous step must not trigger this one.
     button.addEventListener('keydown', (event) => { if (event.repeat) event.preventDefault(); });
     button.addEventListener('click', ({detail}) => {
       if ((detail === 0 || this.#isAssisted) && !isDisabled(button)) this.#finish();
@@ -126,13 +126,13 @@ export class HoldButton {
     if (this.#isAssisted || !event.isPrimary || event.button !== 0 || isDisabled(this.button)) return;
     this.cancel();
     this.pressed(false);
-    // A finger is captured by what it touches first, which would not notice that it leaves.
+    // A finger's events are captured by the element that it touched first, which would not notice that the finger leaves.
     this.button.releasePointerCapture?.(event.pointerId);
     addEventListener('scroll', this.cancel, {passive: true});
     this.button.dataset.held = '';
     put(this.button, this.holding);
     this.#timer = setTimeout(() => {
-      // Something else may be in front meanwhile, or the step is no longer the next one.
+      // Meanwhile something may cover the button, or the step is no longer the next one.
       if (this.cancel() && !document.hidden && !isDisabled(this.button)) this.#finish();
     }, HOLD);
   };

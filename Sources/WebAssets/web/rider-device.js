@@ -1,5 +1,5 @@
-// What the page uses of the phone besides its location: a name for this device, a screen that stays on, and the battery
-// level. Each is missing in some browsers; the page then works without it.
+// The features of the phone that the page uses besides its location: a name for this device, a screen that stays on, and the
+// battery level. Some browsers lack them; the page then works without them.
 
 import {tabStorage} from './page-storage.js';
 
@@ -40,7 +40,7 @@ export class ScreenLock {
       this.#lock?.release().catch(() => { /* already released */ });
       this.#lock = null;
     } else if (!document.hidden && (this.#lock === null || this.#lock.released)) {
-      // Old phones and battery savers refuse; the screen then switches off as usual.
+      // Old phones and battery savers refuse it; the screen then switches off as usual.
       this.#lock = await navigator.wakeLock?.request('screen').catch(() => null) ?? null;
     }
   };

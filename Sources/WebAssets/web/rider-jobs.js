@@ -1,5 +1,5 @@
-// The rider's jobs: the list, what is known of each, and the steps that the rider takes. The gateway returns the rider's
-// tasks on request (`GET riders/me`) and sends the changes of each followed job.
+// The rider's jobs: the list, what is known about each, and the rider's steps. The gateway returns the rider's tasks on
+// request (`GET riders/me`) and sends the changes of each followed job.
 
 import {StepQueue, UNDO_WITHIN, requestKey} from './rider-steps.js';
 import {
@@ -156,7 +156,7 @@ export class Jobs {
       known.gone = null;
       if (isNews) this.#arrives(job);
     }
-    // The gateway answered, so waiting steps have a chance.
+    // The gateway answered, so waiting steps may succeed now.
     this.#sendQueued();
     this.on.changed();
   }

@@ -1,12 +1,12 @@
 // The list of tasks. Each card is built once and then only changed, so that neither the focus nor a screen reader loses its
-// place. A card shows what it is given and reports taps; it decides nothing.
+// place. A card shows its data and reports taps; it decides nothing.
 
 import {ConfirmButton, HoldButton, TAP_PAUSE} from './rider-buttons.js';
 import {
   RETURNABLE, allowsTravel, headingFor, isFinal, isOver, isWaitingForVendor, numberOf, startsJourney, verbsOf,
 } from './rider-tasks.js';
-import {clockText} from './enroute-words.js';
 import {contactLink} from './page-contact.js';
+import {timeText} from './page-times.js';
 import {locale, make, put} from './page.js';
 
 const presentation = (paths) => `<svg viewBox="0 0 24 24" width="24" height="24" aria-hidden="true">${paths}</svg>`;
@@ -39,11 +39,11 @@ export function placeText(state, {vendor, vendorAddress, recipient}) {
 }
 
 /** The content, expected time and note of the order, as the order system wrote them. */
-export function aboutText({display}, words) {
-  const clock = (at) => clockText(at, locale);
+export function aboutText({display}, words, now = Date.now()) {
+  const {items, window, note} = display ?? {};
   return [
-    display?.items?.length > 0 && display.items.join(', '),
-    display?.window && words.window(clock(display.window.from), clock(display.window.until)), display?.note,
+    items?.length > 0 && items.join(', '),
+    window && words.window(timeText(window.from, now, locale), timeText(window.until, window.from, locale)), note,
   ].filter(Boolean).join('\n');
 }
 
@@ -158,12 +158,12 @@ export class TaskList {
     this.#segments(card, state, view.known && !isClosed);
     this.#verbs(card, job, state, isClosed);
     put(card.message, job.message ?? '');
-    // What will be sent later is no failure.
+    // A step that will be sent later is not a failure.
     card.message.classList.toggle('calm', job.canUndo || job.about === 'network');
     if (!job.canUndo && document.activeElement === card.undo) (card.next ?? card.title).focus();
     card.undo.hidden = !job.canUndo;
     put(card.hint, isClosed ? '' : job.hint ?? '');
-    // While the final step can be undone, there is nothing else to do.
+    // While the final step can be undone, no other action is offered.
     this.#two(card, job, state, isClosed || !view.known || job.canUndo);
     card.dismiss.hidden = !isClosed;
   };
@@ -226,7 +226,7 @@ export class TaskList {
     card.isHeld = waits || Boolean(job.busy);
     if (!main) return;
     card.final?.show(job.busy === main.verb ? label : this.words.hold);
-    // One next action on the page: that of the next stop.
+    // The page shows one next action: that of the next stop.
     card.next.classList.toggle('primary', !isSecond && !waits && job.isNext !== false);
     card.next.toggleAttribute('aria-busy', false);
     if (job.busy === main.verb) card.next.setAttribute('aria-busy', 'true');

@@ -1,6 +1,6 @@
-// The map of the rider's page: the rider, the stops with their numbers, and the way to the next one. It is drawn like the
-// customer's map. One finger scrolls the page, two move the map; then "Follow" returns the camera. Leaflet (`L`) is loaded with
-// the first stop that has a place, because a rider without a task needs no map.
+// The map of the rider's page: the rider, the stops with their numbers, and the route to the next one. It is drawn like the
+// customer's map. One finger scrolls the page, two move the map; then "Follow" returns the camera. Leaflet (`L`) is loaded
+// with the first stop that has a place, because a rider without a task needs no map.
 
 import {decodePolyline} from './enroute-route.js';
 import {colour, make, onThemeChange, put, wantsStillness} from './page.js';
@@ -203,11 +203,11 @@ export class RouteCard {
   show(stops, me) {
     const placed = stops.map((stop, at) => ({number: at + 1, kind: stop.kind, place: stop.place, stop})).filter(({place}) => place);
     this.frame.hidden = placed.length === 0;
-    // With a single task the card of the task says everything.
+    // With a single task, the card of the task shows everything.
     const isListed = stops.length > 2 || stops.some(({jobs}) => jobs.length > 1);
     this.list.hidden = !isListed;
     this.card.hidden = placed.length === 0 && !isListed;
-    // A single task has its button on its card, which comes before the map then.
+    // A single task has its button on its card, which is above the map then.
     const before = isListed ? this.tasks : this.tasks.nextElementSibling;
     if (before !== this.card && this.card.nextElementSibling !== before && !this.card.contains(document.activeElement)) {
       this.tasks.parentElement.insertBefore(this.card, before);

@@ -1,9 +1,9 @@
-// The location permission (US-122) as one state table without a browser: a phase and an event give the next phase and the
-// actions, which rider-travel.js performs.
+// The location permission (US-122) as one state table that does not use a browser: a phase and an event determine the next
+// phase and the actions, which rider-travel.js performs.
 //
-// The table guarantees, and Tests/JavaScript/rider-permission.test.mjs checks on every path: the action `ask`, which lets the
-// browser show its question, follows only the event `consent`; `begin`, which starts reading the location, follows the
-// browser's permission; and after a refusal the rider reads how to allow it and is not asked again.
+// The table guarantees the following, and Tests/JavaScript/rider-permission.test.mjs checks it on every path: the action
+// `ask`, which lets the browser show its question, follows only the event `consent`; `begin`, which starts reading the
+// location, follows only the browser's permission; after a refusal, the rider reads how to allow it and is not asked again.
 
 /** Events for a wish to use the location, by what is known before anyone is asked. */
 const WISHES = {
@@ -45,7 +45,7 @@ export const TABLE = {
     'fail.dismissed': ['dismissed', 'remember.dismissed'],
     'fail.services': ['services', 'drop'],
     'fail.unavailable': ['services', 'drop'],
-    // The time limit started before the rider answered. They allowed it, but the receiver has no position yet.
+    // The time limit started before the rider answered. The location is allowed, but the receiver has no position yet.
     'fail.timeout': ['sharing', 'begin', 'report.no_fix'],
     cancel: CLOSED,
     stop: CLOSED,
@@ -70,7 +70,7 @@ export const TABLE = {
     ...WISHES,
     // The rider says that the location is allowed now, in a browser that cannot tell.
     consent: ['asking', 'forget', 'ask'],
-    // Allowed in the settings while the panel is open: what the rider wanted is done.
+    // The rider allowed it in the settings while the panel is open: continue with what the rider wanted.
     'changed.granted': ['sharing', 'forget', 'begin', 'tell.allowed'],
     'changed.prompt': ['off', 'drop', 'forget'],
     cancel: CLOSED,
@@ -90,7 +90,7 @@ export const TABLE = {
   },
   revoked: {
     ...WISHES,
-    // Travel mode is still on and continues as soon as it is allowed.
+    // Travel mode is still on, and continues as soon as the location is allowed.
     'changed.granted': ['sharing', 'forget', 'begin'],
     // The panel closes; travel mode stays interrupted.
     cancel: ['revoked'],

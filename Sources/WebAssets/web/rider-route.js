@@ -1,5 +1,5 @@
-// What the list of stops says about each stop, and the one action that is next: for all tasks that are picked up at that place at
-// once, so that nobody taps three times at one counter.
+// The text for each stop in the list, and the one next action. It applies to all tasks that are picked up at the same place,
+// so that nobody has to tap three times at one counter.
 
 import {mayBeFirst} from './rider-stops.js';
 import {isFinal, isWaitingForVendor, numberOf, verbsOf} from './rider-tasks.js';
@@ -12,7 +12,7 @@ function actionOf({kind, jobs}, words) {
     const step = verbsOf(state).find(({isMain}) => isMain);
     return {job: job.job, name: numberOf(job.job, job.view), step, isReady: step?.verb !== 'picked_up' || !isWaitingForVendor(state), isBusy: Boolean(job.busy)};
   });
-  // The tasks may be at different steps: those that are behind come first.
+  // The tasks may be at different steps: the earliest steps come first.
   const verb = ['arrived_at_store', 'picked_up'].find((each) => steps.some(({step}) => step?.verb === each));
   const taken = steps.filter(({step}) => step?.verb === verb && !isFinal(step.verb));
   const ready = taken.filter(({isReady, isBusy}) => isReady && !isBusy);

@@ -1,5 +1,5 @@
-// A sheet over the page: a modal dialog, or in browsers without one a section at the end of the page
-// that is scrolled into view and returns the focus.
+// A sheet over the page: a modal dialog. In browsers without dialogs, it is a section at the end of the page that is scrolled
+// into view and returns the focus.
 
 export const isOpen = (sheet) => sheet.hasAttribute('open');
 

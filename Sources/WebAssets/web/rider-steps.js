@@ -1,6 +1,6 @@
-// The steps that a rider took and the gateway has not answered, one for each job: those without a connection, and final ones
-// that the rider can still undo. They are stored in this tab, so they survive a reload, and are sent once the gateway answers
-// again. A step that waited too long is dropped: the world has moved on.
+// The rider's steps that the gateway has not answered, one for each job: those taken without a connection, and final ones that
+// the rider can still undo. They are stored in this tab, so they survive a reload, and are sent when the gateway answers
+// again. A step that has waited too long is dropped, because the situation has changed.
 
 import {tabStorage} from './page-storage.js';
 

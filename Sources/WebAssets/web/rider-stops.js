@@ -1,8 +1,8 @@
-// The stops of a rider with several tasks, as values: which tasks are picked up at the same place, and in which order the stops
-// come. What becomes ready where the rider stands is picked up first. Then what is on board is delivered, then everything else is
-// picked up, then the rest is delivered. Within each of these the nearest stop comes next. The order stays as it is while the
-// stops stay the same, because a list that changes while somebody rides cannot be followed, and the rider can move a stop to the
-// front.
+// The stops of a rider with several tasks, as values: which tasks are picked up at the same place, and in which order the
+// stops come. Orders that become ready where the rider stands are picked up first. Then orders on board are delivered, then
+// all others are picked up, then the rest is delivered. Within each group, the nearest stop comes next. The order does not
+// change while the stops are the same, because nobody can follow a list that changes during the ride; the rider can move a
+// stop to the front.
 
 import {distance} from './enroute-view.js';
 import {allowsTravel, headingFor, isOver} from './rider-tasks.js';
@@ -83,7 +83,7 @@ export class StopOrder {
   /** @param from where the rider is, or null */
   of(jobs, from = null) {
     const stops = stopsOf(jobs);
-    // Only what becomes ready moves to the front, not a shop that the rider passes.
+    // Only orders that become ready move to the front, not a shop that the rider passes.
     const ready = stops.filter(isReady);
     const appeared = ready.filter((stop) => !this.#ready.has(stop.id) && isAt(stop, from));
     const here = [...stops.filter(({id}) => this.#here.has(id)), ...appeared];
@@ -91,7 +91,7 @@ export class StopOrder {
     this.#ready = idsOf(ready);
     this.#here = idsOf(here);
     const named = new Map(stops.map((stop) => [stop.id, stop]));
-    // A stop that is done leaves the order of the others as it is; a new one starts a new order.
+    // A completed stop does not change the order of the others; a new one starts a new order.
     this.#ids = this.#ids.filter((id) => named.has(id));
     const isKnown = appeared.length === 0 && this.#ids.length === stops.length;
     const ranked = isKnown && this.#ids.every((id, at) => at === 0 || named.get(this.#ids[at - 1]).rank <= named.get(id).rank
@@ -108,5 +108,5 @@ export class StopOrder {
 /** Whether the rider can go there next: nothing is delivered before it is picked up. */
 export const mayBeFirst = ({kind, rank}) => kind !== 'drop' || rank === RANKS.now;
 
-/** The jobs in the order of their stops: the cards, and the reports to the gateway, which tells customers of stops before them. */
+/** The jobs in the order of their stops: for cards and reports, because customers see the number of stops before theirs. */
 export const jobsInOrder = (stops) => [...new Set(stops.flatMap(({jobs}) => jobs.map(({job}) => job)))];

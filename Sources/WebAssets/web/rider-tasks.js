@@ -1,6 +1,6 @@
 // The next steps of a rider, from the kind and status of a job and, for riders with a zone, the state of the task. A task
-// changes the order's status with it; riders without a zone have no tasks and change the status itself. Pure functions, of
-// which Tests/JavaScript/rider-tasks.test.mjs tests every case.
+// changes the order's status too; riders without a zone have no tasks and change the status itself. Pure functions;
+// Tests/JavaScript/rider-tasks.test.mjs tests every case.
 
 /** Statuses in which the location may be shared. */
 const UNDERWAY = ['in_transit', 'on_the_way'];
@@ -8,7 +8,7 @@ const UNDERWAY = ['in_transit', 'on_the_way'];
 /** Final statuses. */
 const OVER = ['delivered', 'completed', 'cancelled'];
 
-/** What people call a job: its order number, if the service wrote one. */
+/** The job's name for people: its order number, if the service wrote one. */
 export const numberOf = (job, view) => view?.display?.orderNumber ?? job;
 
 /** Whether a step ends a job, so that the rider confirms it and can undo it for a moment. */
@@ -54,7 +54,7 @@ export const isWaitingForVendor = ({kind, status, task = null}) => kind === 'del
   && ['pending_vendor_acceptance', 'accepted', 'preparing', 'allocation_failed'].includes(status);
 
 export const allowsTravel = (status) => UNDERWAY.includes(status);
-/** Whether a step begins the way to the customer, who then sees the rider. */
+/** Whether a step starts the trip to the customer, who then sees the rider. */
 export const startsJourney = (verb) => UNDERWAY.includes(verb);
 export const isOver = (status) => OVER.includes(status);
 

@@ -1,5 +1,5 @@
-// Why no location arrives: what the gateway receives (`unavailable`), so that customers read a reason, and what the rider
-// reads. A hidden page cannot report its location; it can only report that it is being hidden.
+// Why no location arrives: the reason that the gateway receives (`unavailable`) and shows to customers, and the text that the
+// rider reads. A hidden page cannot report its location; it can only report that it is being hidden.
 
 import {Battery} from './rider-device.js';
 

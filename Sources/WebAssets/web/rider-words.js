@@ -1,5 +1,5 @@
 // The texts of the rider's page, by language; those about the location permission are in rider-permission-words.js. Texts that
-// the stories RDR-009, RDR-014 and US-122 require are used word for word. A text with a value in it is a function.
+// the stories RDR-009, RDR-014 and US-122 require are used verbatim. A text that contains a value is a function.
 
 export const words = {
   en: {

@@ -225,7 +225,7 @@ async function begin() {
   }
   element('work').hidden = false;
   enroute.start();
-  // Riders without a zone have no tasks to request; the address names their jobs.
+  // Riders without a zone have no tasks to request; the page's address contains their jobs.
   for (const job of new URLSearchParams(location.search).getAll('job')) jobs.follow(job);
   await requestRider();
 }

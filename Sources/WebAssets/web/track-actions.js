@@ -1,5 +1,5 @@
-// What the customer may do besides reading: leave the rider a note, and cancel while the status allows it. The gateway says
-// what is possible (`can` of the rendered page); nothing is offered that it would refuse.
+// The customer's actions: leave the rider a note, and cancel while the status allows it. The gateway says which are possible
+// (`can` of the rendered page); an action that it would refuse is not offered.
 
 import {make} from './page.js';
 import {gateway} from './page-gateway.js';
@@ -47,7 +47,7 @@ export class CustomerActions {
   #failure = '';
   #drawn = '';
   #note = '';
-  // Of the cancellation, so that a repeated request cancels once.
+  // The key of the cancellation, so that a repeated request cancels only once.
   #key = null;
   #state = {offers: {note: false, cancel: false}, kind: 'delivery'};
 
@@ -84,7 +84,7 @@ export class CustomerActions {
         'cancel', this.words.cancel[kind])] : []),
       this.#failure && make('p', {class: 'failure', role: 'alert'}, this.#failure),
     ].filter(Boolean));
-    // What somebody has typed stays when something else changes, and so does the focus.
+    // Text that somebody has typed stays when something else changes, and so does the focus.
     const field = this.panel.querySelector('textarea');
     if (field && typed !== null) field.value = typed;
     const next = focus ?? (focused ? `#${focused}` : null);
@@ -153,7 +153,7 @@ export class CustomerActions {
   #cancel = async () => {
     this.#key ??= this.makeKey();
     const status = await this.#ask('POST', 'status', {status: 'cancelled'}, this.#key);
-    // The status arrives as a message, which ends what is offered.
+    // The status arrives as a message, and then these actions are no longer offered.
     if ([200, 202].includes(status)) return this.#close(null);
     this.#failed('cancel', [403, 404, 409].includes(status));
     if (status !== 0) this.#key = null;

@@ -37,7 +37,7 @@ export class Announcements {
   }
 
   #updatePosition = ({isMapped, isStale, spokenPosition}, isFirst) => {
-    // Without a map the announcement of the state is enough.
+    // Without a map, the announcement of the state is sufficient.
     const wasStale = this.#isStale;
     this.#isStale = isMapped && Boolean(isStale);
     if (isMapped && wasStale !== this.#isStale && !isFirst) this.say('position', spokenPosition);

@@ -30,7 +30,7 @@ export class BaseMap {
     else this.#addTiles(tiles);
   }
 
-  /** Redraws in the colours of the current theme. */
+  /** Redraws in the colors of the current theme. */
   repaint() {
     this.#streets?.repaint();
   }

@@ -1,5 +1,5 @@
-// A moment of delight when the order is at the door: paper confetti for two seconds. Nobody has to see it: it is decoration, and
-// people who asked for reduced motion do not get it.
+// A moment of delight when the order is at the door: paper confetti for two seconds. It is only decoration, so people who
+// prefer reduced motion do not get it.
 
 import {make, wantsStillness} from './page.js';
 

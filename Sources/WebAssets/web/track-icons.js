@@ -1,5 +1,5 @@
-// The drawings of the customer's page as SVG. The style sheet sets their colours. They differ in shape and not only in
-// colour: a vehicle or a walker, a house, a tick, a ring, a cross, a triangle.
+// The drawings of the customer's page as SVG. The style sheet sets their colors. They differ in shape and not only in
+// color: a vehicle or a walker, a house, a tick, a ring, a cross, a triangle.
 
 const svg = (box, width, body, height = width) =>
   `<svg viewBox="${box}" width="${width}" height="${height}" aria-hidden="true" focusable="false">${body}</svg>`;

@@ -10,8 +10,10 @@ import {Movement} from './track-movement.js';
 
 // Highest zoom level that the camera chooses.
 const CLOSEST = 17;
+// The zoom buttons are at the side where lines of text end.
+const isRightToLeft = document.dir === 'rtl';
 /** Padding around the markers in px; the age and the zoom buttons are in the upper corners. */
-const FREE = {paddingTopLeft: [44, 80], paddingBottomRight: [80, 44]};
+const FREE = {paddingTopLeft: [isRightToLeft ? 80 : 44, 80], paddingBottomRight: [isRightToLeft ? 44 : 80, 44]};
 // ms between two checks whether the camera must move.
 const LOOK_EVERY = 1_000;
 // Zoom levels by which the camera must get closer to be worth a move.
@@ -82,20 +84,23 @@ export class TrackMap {
     if (!globalThis.L) return;
     if (!this.#map) this.#build();
     this.kind = kind;
-    if (vehicle !== this.#vehicle) {
+    const isNewVehicle = vehicle !== this.#vehicle;
+    if (isNewVehicle) {
       this.#vehicle = vehicle;
       this.#rider?.remove();
       this.#rider = null;
-      this.#draw(this.now());
     }
     const home = {className: 'home', html: homeIcon, iconSize: [40, 48], iconAnchor: [20, 47]};
     const store = {className: 'shop', html: shopIcon, iconSize: [34, 41], iconAnchor: [17, 40]};
     const isNewHome = this.#pin('home', destination, home, this.words.homeOnMap);
     const isNewShop = this.#pin('shop', shop, store, this.words.shopOnMap);
-    if (!isNewHome && !isNewShop) return;
-    this.#fit(false);
-    const pins = Object.values(this.#pins).filter(Boolean).map((pin) => pin.getLatLng());
-    this.#baseMap.avoid(pins.map(({lat, lng}) => [lat, lng]));
+    if (isNewHome || isNewShop) {
+      this.#fit(false);
+      const pins = Object.values(this.#pins).filter(Boolean).map((pin) => pin.getLatLng());
+      this.#baseMap.avoid(pins.map(({lat, lng}) => [lat, lng]));
+    }
+    // Not earlier: a rider out of view would start a zoom that ends without the destination.
+    if (isNewVehicle) this.#draw(this.now());
   }
 
   /** Puts a pin to a place, or removes it. @returns whether that changed anything */
@@ -114,8 +119,8 @@ export class TrackMap {
     const isFirst = this.movement.isEmpty;
     this.movement.take(position, this.now(), {age, atOnce});
     if (!this.#map) return;
-    this.#draw(this.now());
     if (isFirst) this.#fit(false);
+    this.#draw(this.now());
     this.#run();
   }
 
@@ -133,7 +138,7 @@ export class TrackMap {
     this.#run();
   }
 
-  /** Greys the marker out: the rider may be elsewhere by now. */
+  /** Grays the marker out: the rider may be elsewhere by now. */
   mark(isStale) {
     this.#rider?.getElement()?.classList.toggle('stale', isStale);
   }
@@ -157,7 +162,7 @@ export class TrackMap {
     this.movement.forget();
   }
 
-  /** Redraws in the colours of the current theme. */
+  /** Redraws in the colors of the current theme. */
   repaint() {
     this.#baseMap?.repaint();
     this.#way?.setStyle({color: colour('--route')});
@@ -172,7 +177,7 @@ export class TrackMap {
       inertia: !wantsStillness(), minZoom: 3, maxZoom: 19, renderer: ownCanvas({padding: 0.3}),
     });
     this.#map = map;
-    const position = document.dir === 'rtl' ? 'topleft' : 'topright';
+    const position = isRightToLeft ? 'topleft' : 'topright';
     L.control.zoom({position, zoomInTitle: this.words.zoomIn, zoomOutTitle: this.words.zoomOut}).addTo(map);
     map.setView([0, 0], 14);
     this.#baseMap = new BaseMap(map);

@@ -33,7 +33,7 @@ const TOLD = {factor: 1.5, margin: 8};
 /** The speed in m/s that a marker may have in any case, and the share of its highest speed that is forgotten with a position. */
 const LEAST_TOP = 1.2;
 const FORGOTTEN = 0.01;
-/** m/s: a speed may be so much too high by chance, so the highest one is the highest less this. */
+/** m/s: a measured speed may be too high by this much by chance, so it is subtracted from the highest one. */
 export const NOISE = 0.4;
 /** m/s² by which a speed may rise that the phone did not report. A filter that catches up after a turn looks faster. */
 const ACCELERATION = 3;
@@ -75,7 +75,7 @@ export class Movement {
   #cameAt = 0;
   // ms between the last arrivals.
   #spacings = [];
-  // The rider's highest speed of the last minutes, m/s.
+  // The rider's highest speed of the last few minutes, m/s.
   #top = LEAST_TOP;
   // `{from, to, at}`: a rotation that started at `at`; null while no heading is known.
   #heading = null;
@@ -125,7 +125,7 @@ export class Movement {
     const before = this.#fix;
     const shown = before && this.at(now);
     const since = now - this.#cameAt;
-    // After a long gap the rider may be anywhere, so the usual time between positions counts.
+    // After a long gap the rider may be anywhere, so the usual time between positions is used.
     const isElsewhere = shown && distance(shown, position) > FASTEST * Math.max(1, Math.min(since, ...this.#spacings) / 1000);
     const isOverdue = since > this.#reckoning;
     const [speed, course] = this.#motion(before, position);
@@ -193,7 +193,7 @@ export class Movement {
     const {speed, course} = this.#fix;
     const aside = distance(shown, from);
     const own = course === null || speed <= RESTS ? 0 : Math.min(speed, this.#top);
-    // On the route the direction of the rest hardly matters, because it is a few metres.
+    // On the route the direction of the rest hardly matters, because it is a few meters.
     const angle = aside > 0 && this.#along === null ? turn(course ?? 0, bearing(shown, from)) * RADIANS : Math.PI / 2;
     let ms = GLIDE;
     const isHasty = () => {

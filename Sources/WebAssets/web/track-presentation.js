@@ -1,14 +1,15 @@
-// What the customer sees, as a value: turns the view of a job, the translations and the time into every text of the page.
+// What the customer sees, as a value: derives every text of the page from the view of a job, the translations and the time.
 // Nothing here uses a document or a clock, so tests can try every state without a browser. track.js writes the result to the
 // page.
 
 import {distance} from './enroute-view.js';
 import {contactLink} from './page-contact.js';
-import {NEAR, apologyText, outcome, timesText, windowText} from './track-promise.js';
+import {NEAR, timeText} from './page-times.js';
+import {apologyText, outcome, timesText, windowText} from './track-promise.js';
 import {DONE} from './track-story.js';
 import {agoText, arrival, arrivalText, clockText, distanceText, mapText, updatedText} from './enroute-words.js';
 
-/** ms without a word from the gateway after which an older position is stale. Otherwise the gateway says which one is. */
+/** ms without a message from the gateway after which an older position is stale. Otherwise the gateway reports it. */
 export const STALE_AFTER = 30_000;
 /** ms after the expected arrival from which the rider is late. Until then the arrival counts as imminent. */
 export const LATE_AFTER = 120_000;
@@ -19,7 +20,7 @@ const TRAVELLING = ['on_the_way', 'in_transit'];
 const SEEN = ['live', 'stale'];
 /** Statuses before the trip, in which the map shows where the order comes from. */
 const BEFORE = ['pending_vendor_acceptance', 'accepted', 'preparing', 'ready_for_pickup', 'allocation_failed', 'assigned'];
-/** Statuses whose label is the headline, because it says everything. */
+/** Statuses whose label is sufficient as the headline. */
 const BRIEF = ['delivered', 'completed'];
 const TONES = {delivered: 'good', completed: 'good', cancelled: 'bad', allocation_failed: 'warn'};
 /** Reasons for the end of following that the job's status does not explain. */
@@ -75,6 +76,7 @@ export function presentation(view, moment, texts, words) {
   } = moment;
   const kind = view.kind ?? 'delivery';
   const clock = (at) => clockText(at, locale, timeZone);
+  const time = (at) => timeText(at, wall, locale, timeZone);
   const isMapped = isTracked(view);
   const age = isMapped ? positionAge(view, {now, wall}) : 0;
   const isStale = isMapped && (view.tracking === 'stale' || Math.min(age, wall - (heardAt ?? 0)) > STALE_AFTER);
@@ -86,13 +88,13 @@ export function presentation(view, moment, texts, words) {
   const isLate = eta?.state === 'ok' && serverTime - eta.arrivesAt >= LATE_AFTER && !isAtTheDoor(view);
   const range = windowText(view.display?.window, {wall, clockOffset: view.clockOffset, locale, timeZone});
   const isStillAwaited = isAwaited(view) && !isAtTheDoor(view);
-  const apology = isStillAwaited && !isLost && !isKept ? apologyText(view, {eta, serverTime, isLate}, clock, words) : '';
-  // Before the rider shares a position, the promised time, or else when such orders usually arrive.
+  const apology = isStillAwaited && !isLost && !isKept ? apologyText(view, {eta, serverTime, isLate}, time, words) : '';
+  // Before the rider shares a position: the promised time, or else the usual arrival time of such orders.
   const awaited = range || (early ? windowText(
     {from: early.earliestAt ?? early.arrivesAt, until: early.latestAt ?? early.arrivesAt},
     {wall, clockOffset: view.clockOffset, locale, timeZone}) : '');
   const expected = isStillAwaited && !isMapped && !apology && awaited ? words.expected(awaited) : '';
-  // A technician is not shown before they share a position, and neither is what another rider or an old state leaves.
+  // A technician is not shown before sharing a position. Neither are leftovers of another rider or an old state.
   const isSetOff = view.status === 'in_transit' && view.tracking === 'waiting' && !isKept && !isReassigned;
   const isPreviewed = !isMapped && !view.ended && (BEFORE.includes(view.status) || isSetOff)
     && Boolean(view.destination && story.shop);
@@ -107,7 +109,7 @@ export function presentation(view, moment, texts, words) {
     kind, isMapped, isPreviewed, isStale, isLate, title, headline: head, apology,
     clock: when.kind === 'within' && !isLate ? clock(eta.arrivesAt - view.clockOffset) : '',
     isExpected: Boolean(expected), isOver: isDone || view.status === 'cancelled', isDone,
-    // Most people have the page in a tab that they do not look at.
+    // Most people keep the page in a tab that they are not looking at.
     tab: etaLine && !isEtaQuiet ? `${etaLine} · ${title}` : head,
     detail: isDone
       ? [outcome(view, {kind, story, locale}, words), statusText(view.status, texts)?.next ?? ''].join(' ').trim()
@@ -128,7 +130,7 @@ export function presentation(view, moment, texts, words) {
       items: (view.display?.items ?? []).join('\n'), note: view.display?.note ?? '',
 window: range,
       arrival: eta?.state === 'ok' && eta.arrivesAt > serverTime ? arrivalTimes(eta, view.clockOffset, locale, timeZone) : '',
-      since: view.statusAt ? sinceText(view.statusAt - view.clockOffset, wall, locale, timeZone) : '',
+      since: view.statusAt ? time(view.statusAt - view.clockOffset) : '',
     },
     spoken: spoken(view, {kind, isMapped, isReassigned}, texts, words),
     spokenPosition: isStale ? trackingText('stale', kind, texts) : words.liveAgain,
@@ -250,13 +252,6 @@ function steps(view, times, clock, texts, words) {
     list.splice(reached < 0 ? list.length : reached + 1, isOver ? list.length : 0, step);
   }
   return list;
-}
-
-/** A time, with the date unless it is today. */
-function sinceText(at, wall, locale, timeZone) {
-  const day = (time) => new Intl.DateTimeFormat('en-CA', {timeZone}).format(time);
-  if (day(at) === day(wall)) return clockText(at, locale, timeZone);
-  return new Intl.DateTimeFormat(locale, {dateStyle: 'medium', timeStyle: 'short', timeZone}).format(at);
 }
 
 /** The text to announce for the state. It stays the same until the state changes. */

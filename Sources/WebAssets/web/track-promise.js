@@ -1,15 +1,13 @@
-// What was promised and how it turned out: the promised window, an apology when it cannot be kept, who came and how long it
-// took. Nothing here uses a document or a clock.
+// The promise and its outcome: the promised window, an apology when it cannot be kept, who came and how long it took. Nothing
+// here uses a document or a clock.
 
 import {clockText} from './enroute-words.js';
+import {NEAR} from './page-times.js';
 
 /** ms by which an expected arrival may be after the promised time before the page apologizes. */
 export const SLACK = 60_000;
 /** Longest time in ms that is told: an order for tomorrow did not take a day. */
 export const LONGEST_TOLD = 3 * 3_600_000;
-
-/** ms around now in which a time needs no date, although midnight may be between. */
-export const NEAR = 12 * 3_600_000;
 
 /** Two times as a range: 6:36 – 6:43 AM. Where the day has 24 hours, some languages would add a word: 06:36–06:43 Uhr. */
 export function timesText(from, until, locale, timeZone) {
@@ -34,12 +32,12 @@ export function windowText(window, {wall, clockOffset, locale, timeZone}) {
   return isNear ? range.replace(/[ \u2009]/g, '\u00a0') : range;
 }
 
-/** Admits that the promised time has passed or cannot be kept; empty while it can. */
-export function apologyText(view, {eta, serverTime, isLate}, clock, words) {
+/** Admits that the promised time has passed or cannot be kept; empty while it can. @param time the text of a time */
+export function apologyText(view, {eta, serverTime, isLate}, time, words) {
   const until = view.display?.window?.until;
   if (!until) return '';
   const expected = eta?.state === 'ok' && !isLate ? Math.max(eta.arrivesAt, serverTime) : serverTime;
-  return expected > until + SLACK ? words.apology(clock(until - view.clockOffset)) : '';
+  return expected > until + SLACK ? words.apology(time(until - view.clockOffset)) : '';
 }
 
 /** Says who came and how long it took, as far as it is known. */

@@ -1,5 +1,5 @@
-// Offers a message on this device when the rider is about two minutes away, also when the page is closed (Web Push). The gateway
-// sends it; worker.js shows it.
+// Offers a message on this device for when the rider is about two minutes away, even if the page is closed (Web Push). The
+// gateway sends it; worker.js shows it.
 
 import {gateway} from './page-gateway.js';
 
@@ -27,7 +27,7 @@ export class NearMessage {
     this.isPossible = Boolean(button && key && isSecureContext && Notification && PushManager && navigator.serviceWorker);
     if (!this.isPossible) return;
     button.addEventListener('click', () => this.switch());
-    // worker.js keeps what it will show, so a page that was opened again knows.
+    // worker.js stores the texts that it will show, so a page that is opened again finds them.
     system.caches?.match(`${gateway}/near/${job}`).then((kept) => { this.#isOn ||= Boolean(kept); }, () => {});
   }
 
@@ -58,7 +58,7 @@ export class NearMessage {
         body: JSON.stringify({subscription: {endpoint, keys}, near: wish}),
       });
       if (!answer.ok) throw new Error(String(answer.status));
-      // The worker shows the message in the reader's language and opens this address, without asking the gateway.
+      // The worker shows the message in the reader's language and opens this address, without a request to the gateway.
       const [title, body] = [this.words.tellTitle, this.words.tellBody[this.#kind]];
       worker.active?.postMessage({type: 'near', job: this.job, title, body, url: wish ? this.system.location.href : null});
       this.#isOn = wish;

@@ -1,5 +1,5 @@
-// Who is coming: the name, photo, vehicle and contact of the rider. The service writes them, so they are set as text, and a
-// photo is loaded only from an origin that the operator allows: the page's content security policy blocks all others.
+// Who is coming: the name, photo, vehicle and contact of the rider. The service writes them, so they are inserted as text, and
+// a photo is loaded only from an origin that the operator allows: the page's content security policy blocks all others.
 
 import {make} from './page.js';
 

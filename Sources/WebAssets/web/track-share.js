@@ -18,7 +18,7 @@ export class ShareButton {
     button?.addEventListener('click', () => this.share());
   }
 
-  /** @param isOffered whether this person may share what they see */
+  /** @param isOffered whether this person may share the page */
   show(isOffered, title) {
     if (!this.button) return;
     this.title = title;

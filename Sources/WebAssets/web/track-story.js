@@ -1,5 +1,5 @@
-// What happened so far: the time of each step, where the order comes from, and who brought it. The server renders it into the
-// page beside the snapshot; messages add to it while the page is open. Nothing here uses a document or a clock.
+// What has happened so far: the time of each step, the origin of the order, and who delivered it. The server renders it into
+// the page beside the snapshot; messages add to it while the page is open. Nothing here uses a document or a clock.
 
 /** Statuses of a job that was done. */
 export const DONE = ['delivered', 'completed'];
@@ -30,12 +30,12 @@ export class Story {
     this.#status = view.status;
     if (view.statusAt) this.times = {...this.times, [view.status]: view.statusAt};
     for (const {status, at} of view.missed ?? []) this.times[status] ??= at;
-    // The card is gone once the job has ended; a reassignment brings another one.
+    // The card is removed when the job ends. A reassignment brings another one.
     if (view.riderCard) this.rider = view.riderCard.name ?? null;
     return before !== null && !DONE.includes(before) && DONE.includes(view.status);
   }
 
-  /** Forgets everything when the job is no longer shared. */
+  /** Clears everything when the job is no longer shared. */
   forget() {
     [this.times, this.shop, this.rider, this.can, this.#status] = [{}, null, null, null, null];
   }

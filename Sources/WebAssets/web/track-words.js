@@ -1,6 +1,6 @@
-// The texts of the customer's page, by language. The names of statuses and tracking states come from the gateway
-// (`GET /api/v1/texts`), so that an operator's own translations appear on the page too. This file holds what only the page
-// says, separately for a visit (`service`) and an order (`delivery`) where they differ.
+// The texts of the customer's page, by language. The names of statuses and tracking states come from the gateway (`GET
+// /api/v1/texts`), so that an operator's own translations appear on the page too. This file contains only the page's own
+// texts, separately for a visit (`service`) and an order (`delivery`) where they differ.
 
 export const words = {
   en: {

@@ -30,7 +30,7 @@ const DONE_WITH = ['delivered', 'completed', 'cancelled'];
 const EVERY = 1_000;
 // ms after which the texts are requested again.
 const ASK_TEXTS_AGAIN = 5_000;
-// A job that has ended can be corrected, and nobody sends that: the page reads it after so many ms, while it is visible.
+// An ended job may be corrected, but no message says so: while the page is visible, it reads the job again after this many ms.
 const RECHECK_AFTER = 60_000;
 const MOST_RECHECKS = 30;
 
@@ -42,7 +42,7 @@ const job = decoded(location.pathname.split('/').pop());
 const signIn = new SignIn({panel: element('signin'), takesLinks: true, why: words.signInWhy});
 const enroute = new Enroute({url: `${gateway}/v1`, credential: async () => signIn.current});
 const map = new TrackMap(element('map'), {follow: element('follow'), words});
-// An operator's own page may lack elements of a newer version.
+// An operator's own page may lack elements that were added in a newer version.
 const rider = element('who') && new RiderPanel(element('who'));
 const announcer = new Announcer(element('announcer'));
 const share = new ShareButton(element('share'), {words, say: (text) => announcer.say('share', text, {isUrgent: true})});
@@ -79,9 +79,9 @@ let isReassigned = false;
 // ms since the epoch: when worker.js cached the state that is shown offline.
 let keptAt = null;
 
-// A link shows how the job ended; there is nothing to follow.
+// A link shows how the job ended; there is nothing left to follow.
 let isPast = false;
-// The first state was requested, or the last one, which may say so.
+// The first or the last state was requested, which may show the end.
 let [isAsking, isReadingEnd] = [false, false];
 // How often the ended job was read again, and the timer of the next time.
 let [rechecks, recheck] = [0, null];
@@ -249,7 +249,7 @@ async function begin() {
   if (isEnd(answer)) return showPast(answer);
   if (answer?.snapshot && !view.refused && !isTakenAway(view)) story.read(answer.more);
   render();
-  // By now the socket may have delivered something newer.
+  // By now the socket may have delivered a newer state.
   if (!answer || view.known || view.refused || refusal !== null) return;
   if (answer.snapshot) {
     names = answer.names;
@@ -297,7 +297,7 @@ function render() {
   document.title = seen.tab;
   document.body.classList.toggle('is-tracked', seen.isMapped);
   document.body.classList.toggle('has-map', seen.isMapped || seen.isPreviewed);
-  // A preview shows no rider: where they were is not shown any longer.
+  // A preview shows no rider, because their position is no longer shown.
   if (!seen.isMapped && (!seen.isPreviewed || map.hasRider)) hideMap();
   if (seen.isMapped || seen.isPreviewed) element('tracking').hidden = false;
   if (seen.isPreviewed || (seen.isMapped && !map.isOpen)) openMap();
@@ -315,7 +315,7 @@ function render() {
   if (seen.tone) element('summary').dataset.tone = seen.tone;
   else delete element('summary').dataset.tone;
   rider?.show(seen.who);
-  // A link that can do more than show the job is not for others.
+  // A link that permits more than viewing the job should not be shared.
   share.show(signIn.isGuest && view.known && !seen.isOver && !story.can, seen.title);
   near.show(view, seen.arrivesAt === null ? null : (seen.arrivesAt - Date.now() - (view.clockOffset ?? 0)) / 1000);
   actions.show(isTakenAway(view) ? null : story.can, view);

@@ -35,7 +35,7 @@ async function expect({job, title, body, url}) {
   else await cache.delete(near(job));
 }
 
-/** The gateway's message names a job, and nothing else that is worth reading. */
+/** The gateway's message contains only a job. */
 addEventListener('push', (event) => event.waitUntil((async () => {
   let job = '';
   try { ({job} = event.data.json()); } catch { /* A message of somebody else; browsers insist on showing something. */ }
@@ -171,7 +171,7 @@ function withoutPlaces(html) {
   const {position, positionAgeMs, destination, eta, unavailable, travelDeadline, riderCard, ...rest} = JSON.parse(json);
   if (['live', 'stale'].includes(rest.tracking)) Object.assign(rest, {tracking: 'waiting', text: 'waiting'});
   const text = JSON.stringify({...rest, position: null, kept: Date.now()}).replaceAll('<', '\\u003c');
-  // Of what the page shows besides, only the times of the steps are cached.
+  // Of the page's other data, only the times of the steps are cached.
   const more = /(<script type="application\/json" id="more">)(.*?)(<\/script>)/s;
   return html.replace(first, (_, open, __, close) => open + text + close)
     .replace(more, (_, open, json, close) => `${open}${JSON.stringify({times: JSON.parse(json).times})}${close}`);

@@ -1,4 +1,5 @@
-// Which gateway a command uses, and as whom. Options come first, then the environment, then what `enroute dev` stored.
+// Which gateway a command uses, and with whose token. Options come first, then the environment, then what `enroute dev`
+// stored.
 
 import ArgumentParser
 import EnrouteClient
@@ -30,7 +31,7 @@ struct ClientOptions: ParsableArguments {
     @Flag(help: "Print JSON.")
     var json = false
 
-    /// - Parameter role: whose token of `enroute dev` to send unless --as names one.
+    /// - Parameter role: whose token of `enroute dev` to send, unless --as names a role.
     /// - Throws: `ConfigurationError`.
     func client(as role: ClientRole) throws -> GatewayClient {
         let settings = try ProcessConfiguration(file: nil, command: "job")
@@ -41,7 +42,8 @@ struct ClientOptions: ParsableArguments {
         if let address, let token {
             return try GatewayClient(url: address, token: token, authorities: authorities)
         }
-        guard let stored = try Self.stored(in: settings.text("ENROUTE_CLIENT_FOLDER") ?? DevFolder.name) else {
+        guard let stored = try DevCredentials.stored(in: settings.text("ENROUTE_CLIENT_FOLDER") ?? DevFolder.name)
+        else {
             throw ConfigurationError(
                 description: address == nil
                     ? "No gateway is named. Pass --url or set ENROUTE_CLIENT_URL, or run `enroute dev` in this folder."
@@ -68,16 +70,6 @@ struct ClientOptions: ParsableArguments {
         } catch {
             throw ConfigurationError(description: error.description)
         }
-    }
-
-    /// - Returns: `nil` where `enroute dev` does not run.
-    private static func stored(in folder: String) throws -> DevCredentials? {
-        let path = "\(folder)/\(DevFolder.credentials)"
-        guard let data = FileManager.default.contents(atPath: path) else { return nil }
-        guard let credentials = try? DevCredentials(data) else {
-            throw ConfigurationError(description: "\(path) is not a file of enroute dev. Restart enroute dev.")
-        }
-        return credentials
     }
 
     static func withoutSlash(_ url: String) -> String { url.hasSuffix("/") ? String(url.dropLast()) : url }

@@ -1,16 +1,16 @@
-// A JSON document of the gateway as text: one member on each line. It prints members that a newer gateway adds, too.
+// A JSON document of the gateway as text: one member per line. Members that a newer gateway adds are printed, too.
 
 import Foundation
 
 enum DocumentScreen {
     /// The members that come first; the others follow by name.
     private static let first = ["job", "rider", "kind", "zone", "status", "statusAt", "tracking", "reason"]
-    /// Members for programs. --json prints them.
+    /// Members for programs, printed only with --json.
     private static let omitted: Set = ["epoch", "id", "missed", "steps", "text", "version", "type"]
-    /// Later than any number that is not a time in ms since the epoch.
+    /// Smaller numbers are not times in ms since the epoch.
     private static let earliestTime = 1e12
 
-    /// Prints a document as it is with --json, and as text without.
+    /// Prints a document: unchanged with --json, otherwise as text.
     static func show(_ answer: JSONText, _ options: ClientOptions) throws {
         guard !options.json else { return say(answer.pretty) }
         guard let members = try? JSONSerialization.jsonObject(with: Data(answer.bytes)) as? [String: Any] else {
@@ -29,7 +29,7 @@ enum DocumentScreen {
         case is NSNull: return "none"
         case let text as String: return text
         case let number as NSNumber:
-            // JSONSerialization creates truth values as numbers.
+            // JSONSerialization represents truth values as numbers.
             if String(cString: number.objCType) == "c" { return number.boolValue ? "yes" : "no" }
             return number.doubleValue >= Self.earliestTime ? Self.time(number.int64Value) : "\(number)"
         case let list as [Any]: return list.isEmpty ? "none" : list.map(Self.text).joined(separator: "; ")

@@ -17,8 +17,8 @@ struct JobFollower: Sendable {
         case moved(milliseconds: Int64)
     }
 
-    /// Returns when the job has ended. A gateway that is unavailable or cannot be reached is tried again for ever, with a delay
-    /// of at most `ReconnectBackoff.longest`; only the first request must succeed.
+    /// Returns when the job has ended. A gateway that is unavailable or cannot be reached is retried indefinitely, with a
+    /// delay of at most `ReconnectBackoff.longest`; only the first request must succeed.
     ///
     /// - Throws: `GatewayRefusal`, `Unavailable` or `ConfigurationError` when reconnecting would not help.
     func run() async throws {
@@ -51,16 +51,16 @@ struct JobFollower: Sendable {
         }
     }
 
-    /// A token may have expired, or the job may have been removed, while there was no connection.
+    /// Finds out whether the token has expired or the job was removed while there was no connection.
     ///
     /// - Throws: `GatewayRefusal` if reconnecting would not help.
     private func explainRefusal() async throws {
         do {
             _ = try await self.client.send(.get, "jobs/\(self.job)")
         } catch let refusal as GatewayRefusal where refusal.isPassing {
-            // The next attempt follows: the gateway is busy or drains, or a balancer has no gateway.
+            // The next attempt follows: the gateway is busy or draining, or the load balancer has no gateway.
         } catch is Unavailable {
-            // As if the attempt to connect had failed.
+            // Treated like a failed attempt to connect.
         }
     }
 

@@ -8,7 +8,6 @@ import Realtime
 import LiveState
 import Logging
 import NIOCore
-import NIOPosix
 import Redis
 
 struct AuditCommand: AsyncParsableCommand {
@@ -46,7 +45,9 @@ struct AuditCommand: AsyncParsableCommand {
     var job: JobID?
 
     @Option(
-        help: ArgumentHelp("Print only entries from this time on: ISO 8601, or ms since the epoch.", valueName: "time"),
+        help: ArgumentHelp(
+            "Print only entries from this time on, such as 2026-11-21T00:00:00Z, or ms since the epoch.",
+            valueName: "time"),
         transform: { text in
             if let milliseconds = Int64(text), milliseconds >= 0 { return milliseconds }
             guard let date = try? Date(text, strategy: .iso8601) else {
@@ -62,18 +63,9 @@ struct AuditCommand: AsyncParsableCommand {
     func run() async throws {
         try await exitingCleanly {
             let configuration = try ProcessConfiguration(file: self.config, command: "audit")
-            let ledger = try configuration.redis(
-                withDev: "send GET /api/v1/zones/<zone>/audit with the token of ops"
-            ).ledger
-            let state = try configuration.liveState()
-            let logger = try configuration.logger()
-            let loop = MultiThreadedEventLoopGroup.singleton.next()
-            let client = try await loop.submit {
-                RedisClient(address: ledger, eventLoop: loop, logger: logger)
-            }.get()
-            try await client.start().get()
-            defer { client.stop() }
-            try await self.print(AuditStreams(ledger: client, settings: state))
+            try await configuration.withLedger(withDev: "send GET /api/v1/zones/<zone>/audit with the token of ops") {
+                try await self.print(AuditStreams(ledger: $0, settings: $1))
+            }
         }
     }
 

@@ -64,7 +64,7 @@ struct CheckCommand: AsyncParsableCommand {
 }
 
 extension ProcessConfiguration {
-    /// What is wrong with the gateway's own settings. Checking Redis requires neither a certificate nor token keys, and `serve`
+    /// The problems of the gateway's own settings. Checking Redis requires neither a certificate nor token keys, and `serve`
     /// may run elsewhere with them, so missing ones are a warning.
     fileprivate func findings() async throws -> [Finding] {
         var findings = try await self.problems().map { problem in
@@ -114,7 +114,7 @@ extension Finding {
             remedy: "use a file with the whole chain, the server's certificate first")
     }
 
-    /// A finding about a shared secret in production.
+    /// A finding about a token secret (HS256) that is set in production.
     ///
     /// - Parameter place: where it is set.
     fileprivate init(tokenSecret place: String) {

@@ -1,4 +1,4 @@
-// enroute config: the configuration that a gateway would run with, and everything that is wrong with it.
+// enroute config: prints the configuration that a gateway would run with, and all problems in it.
 
 import ArgumentParser
 import Foundation
@@ -12,8 +12,8 @@ struct ConfigCommand: AsyncParsableCommand {
             """
             Prints every setting, its value and where the value comes from: the environment, a line of the file, or the
             default. Secrets and passwords in URLs are masked. It reads the files that settings name, but connects to
-            nothing; `enroute check` also looks at Redis. Exit codes: 0 nothing is wrong, 78 something is; all of it is
-            reported on standard error. So are warnings, about a name that the file sets twice; they change no exit code.
+            nothing; `enroute check` also looks at Redis. All errors are reported on standard error, and so are warnings
+            about names that the file sets twice. Exit codes: 0 no errors, 78 errors.
 
             Examples:
               enroute config

@@ -119,7 +119,8 @@ struct ExplainCommand: AsyncParsableCommand {
         return String(decoding: try encoder.encode(explanation), as: UTF8.self)
     }
 
-    /// A client, connected unless its Redis is unavailable: then every command fails at once, and the explanation says so.
+    /// Returns a client, connected unless its Redis is unavailable. Then every command fails at once, and the explanation says
+    /// so.
     ///
     /// - Throws: an error that does not pass by itself, such as a wrong password.
     private static func client(_ address: RedisAddress) async throws -> RedisClient {

@@ -1,5 +1,5 @@
-// enroute token inspect: what a gateway with these settings makes of a token, and why. It uses the gateway's own verifier, and
-// never prints the token.
+// enroute token inspect: explains whether a gateway with these settings accepts a token, and why. It uses the gateway's own
+// verifier and never prints the token.
 
 import Access
 import ArgumentParser
@@ -66,7 +66,8 @@ struct InspectTokenCommand: AsyncParsableCommand {
 
     /// The first line of standard input, also in the form of an Authorization header.
     private static func standardInput() throws -> String {
-        let bytes = try FileHandle.standardInput.read(upToCount: 4 * TokenVerifier.longestToken) ?? Data()
+        // One that is closed, or is a folder, contains no token either.
+        let bytes = (try? FileHandle.standardInput.read(upToCount: 4 * TokenVerifier.longestToken)) ?? Data()
         let text = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
         guard !text.isEmpty else {
             throw ValidationError("There is no token on standard input. Usage: enroute token inspect < rider.token")

@@ -21,7 +21,9 @@ struct ReplayCommand: AsyncParsableCommand {
             ($P...) and unknown ones are skipped. Damaged sentences are skipped, and sentences without a checksum are used;
             a warning counts both. The job must exist, be assigned to this rider, and be in_transit or on_the_way. Reports
             are as frequent as the gateway requests, and never above its limits; fixes in between are skipped. The token
-            comes from --token-file or ENROUTE_REPLAY_TOKEN, or is made with ENROUTE_TOKEN_SECRET.
+            comes from --token-file or ENROUTE_REPLAY_TOKEN, or is made with ENROUTE_TOKEN_SECRET. In a folder in which
+            `enroute dev` runs, the gateway is that one, and the token is that of its rider or, with --rider, is made with
+            its secret.
 
             Examples:
               enroute replay trip.gpx --job job-1 --rider rider-7
@@ -35,11 +37,14 @@ struct ReplayCommand: AsyncParsableCommand {
     @Option(help: "The job.")
     var job: String
 
-    @Option(help: "The rider, where the token is made with ENROUTE_TOKEN_SECRET.")
-    var rider: String = "rider"
+    @Option(
+        help: ArgumentHelp(
+            "The rider for whom a token is made. (default: \(Self.defaultRider); with `enroute dev`, its rider)"))
+    var rider: String?
 
-    @Option(help: "The gateway's URL.")
-    var url: String = "wss://localhost:8443"
+    @Option(
+        help: ArgumentHelp("The gateway's URL. (default: \(Self.defaultURL), or that of `enroute dev`)"))
+    var url: String?
 
     @Option(help: "Speed as a multiple of the recorded one, 0.1 to 1000.")
     var speed: Double = 1
@@ -56,15 +61,18 @@ struct ReplayCommand: AsyncParsableCommand {
     @Flag(help: "Trust any certificate. For development only.")
     var insecure = false
 
+    private static let defaultRider = "rider"
+    private static let defaultURL = "wss://localhost:8443"
+
     func validate() throws {
         guard JobID(self.job) != nil else {
             throw ValidationError("--job must be 1 to 64 characters of A-Z a-z 0-9 _ -.")
         }
-        guard PersonID(self.rider) != nil else {
+        guard self.rider.map({ PersonID($0) != nil }) ?? true else {
             throw ValidationError("--rider must be 1 to 64 characters of A-Z a-z 0-9 _ -.")
         }
         guard (0.1...1000).contains(self.speed) else { throw ValidationError("--speed must be 0.1 to 1000.") }
-        guard (try? GatewayAddress(self.url)) != nil else {
+        guard self.url.map({ (try? GatewayAddress($0)) != nil }) ?? true else {
             throw ValidationError(
                 "--url must be wss://host[:port], or ws://host[:port] without TLS, with a port from 1 to 65535. A path "
                     + "prefix may follow, but not /v1.")
@@ -74,13 +82,12 @@ struct ReplayCommand: AsyncParsableCommand {
     func run() async throws {
         try await exitingCleanly {
             let journey = try Journey.load(path: self.file, trip: self.trip)
+            let (url, token) = try await self.gateway()
             let rider = Rider(
-                url: self.url, token: try await self.token(),
-                trust: try self.trust(),
-                job: JobID(self.job)!, journey: journey, speed: { [speed] in speed }, followsRequestedRate: true,
+                url: url, token: token, trust: try self.trust(), job: JobID(self.job)!, journey: journey,
+                speed: { [speed] in speed }, followsRequestedRate: true,
                 onRefusal: { refusal in
-                    FileHandle.standardError.write(
-                        Data("refused: \(refusal.code.rawValue): \(refusal.message)\n".utf8))
+                    Output.complain("refused: \(refusal.code.rawValue): \(refusal.message)\n")
                 })
             say(
                 "\(journey.name): \(journey.fixes.count) fixes, \(Int(journey.lengthMeters)) m, at \(self.speed) times the recorded speed"
@@ -106,7 +113,7 @@ struct ReplayCommand: AsyncParsableCommand {
         }
     }
 
-    private func warn(_ text: String) { FileHandle.standardError.write(Data("warning: \(text)\n".utf8)) }
+    private func warn(_ text: String) { Output.complain("warning: \(text)\n") }
 
     /// - Throws: `ConfigurationError` for a file without certificates, which a TLS library would refuse without its name.
     private func trust() throws(ConfigurationError) -> ServerTrust {
@@ -124,21 +131,42 @@ struct ReplayCommand: AsyncParsableCommand {
         return .authorities(file: authorities)
     }
 
-    private func token() async throws -> String {
-        if let tokenFile {
-            guard let text = try? String(contentsOfFile: tokenFile, encoding: .utf8) else {
-                throw ConfigurationError(description: "--token-file names \(tokenFile), which cannot be read.")
-            }
-            return text.trimmingCharacters(in: .whitespacesAndNewlines)
-        }
+    /// The gateway's URL, and the rider's token for it.
+    private func gateway() async throws -> (url: String, token: String) {
         let configuration = try ProcessConfiguration(file: nil, command: "replay")
-        if let token = configuration.text("ENROUTE_REPLAY_TOKEN") { return token }
+        if let token = try self.givenToken(configuration) { return (self.url ?? Self.defaultURL, token) }
+        guard let dev = try configuration.dev() else {
+            return (self.url ?? Self.defaultURL, try await self.madeToken(configuration))
+        }
+        let url = dev.credentials.webSocketURL
+        guard self.url == nil || self.url.map(ClientOptions.withoutSlash) == url else {
+            throw ConfigurationError(
+                description:
+                    "No token is set for \(self.url ?? ""). Pass --token-file or set ENROUTE_REPLAY_TOKEN or "
+                    + "ENROUTE_TOKEN_SECRET; the tokens of enroute dev are for \(url).", isMissing: true)
+        }
+        if self.rider == nil, let token = dev.credentials.tokens[ClientRole.rider.rawValue] { return (url, token) }
+        return (url, try await self.madeToken(dev.configuration))
+    }
+
+    private func givenToken(_ configuration: ProcessConfiguration) throws -> String? {
+        guard let tokenFile else { return configuration.text("ENROUTE_REPLAY_TOKEN") }
+        do throws(SecretFile.Fault) {
+            return try SecretFile.read(tokenFile, setting: "--token-file")
+        } catch {
+            throw ConfigurationError(description: error.description)
+        }
+    }
+
+    private func madeToken(_ configuration: ProcessConfiguration) async throws -> String {
         let secret = try configuration.required(
             "ENROUTE_TOKEN_SECRET",
-            "the secret to make the rider's token with, or pass a token with --token-file or ENROUTE_REPLAY_TOKEN.")
+            "the secret to make the rider's token with, or pass a token with --token-file or ENROUTE_REPLAY_TOKEN, or "
+                + "run `enroute dev` in this folder.")
         let mint = try await TokenMint(
             secret: secret, issuer: configuration.tokenIssuer(), audience: configuration.tokenAudience())
         return try await mint.token(
-            for: PersonID(self.rider)!, role: .rider, now: Int64(Date.now.timeIntervalSince1970), lifetime: 6 * 3600)
+            for: PersonID(self.rider ?? Self.defaultRider)!, role: .rider, now: Int64(Date.now.timeIntervalSince1970),
+            lifetime: 6 * 3600)
     }
 }

@@ -5,7 +5,6 @@ import ArgumentParser
 import EnrouteWire
 import LiveState
 import NIOCore
-import NIOPosix
 import Redis
 
 struct RevokeCommand: AsyncParsableCommand {
@@ -73,34 +72,30 @@ struct RevokeCommand: AsyncParsableCommand {
     func run() async throws {
         try await exitingCleanly {
             let configuration = try ProcessConfiguration(file: self.config, command: "revoke")
-            let ledger = try configuration.redis(
-                withDev: "send DELETE /api/v1/grants/users/<user> (or tokens, jobs, links) with the token of ops"
-            ).ledger
-            let state = try configuration.liveState()
-            let logger = try configuration.logger()
-            let loop = MultiThreadedEventLoopGroup.singleton.next()
-            let client = try await loop.submit {
-                RedisClient(address: ledger, eventLoop: loop, logger: logger)
-            }.get()
-            defer { client.stop() }
-            try await client.start().get()
-            let subject = try await self.subject(client, state)
-            // `validate` has checked the actor.
-            let answer = try await RevocationLog(ledger: client, settings: state)
-                .revoke(subject, by: PersonID(self.actor)!, because: self.reason).get()
-            guard answer.value == .revoked else {
-                throw Unavailable(
-                    description: "The revocation list is full; nothing was revoked. Entries expire after 48 hours, or "
-                        + "after ENROUTE_JOB_RETENTION_SECONDS if that is longer. Retry later.")
-            }
-            say(
-                "revoked \(self.kind) \(subject.id)"
-                    + (answer.isReplicationUnconfirmed
-                        ? "; replication is not confirmed: repeat it after a failover" : ""))
+            try await configuration.withLedger(
+                withDev: "send DELETE /api/v1/grants/users/<user> (or tokens, jobs, links) with the token of ops",
+                self.revoke)
         }
     }
 
-    /// What to revoke. A link that is named by its secret becomes its id, so that nothing prints or stores the secret.
+    private func revoke(_ ledger: RedisClient, _ state: LiveStateSettings) async throws {
+        let subject = try await self.subject(ledger, state)
+        // `validate` has checked the actor.
+        let answer = try await RevocationLog(ledger: ledger, settings: state)
+            .revoke(subject, by: PersonID(self.actor)!, because: self.reason).get()
+        guard answer.value == .revoked else {
+            throw Unavailable(
+                description: "The revocation list is full; nothing was revoked. Entries expire after 48 hours, or "
+                    + "after ENROUTE_JOB_RETENTION_SECONDS if that is longer. Retry later.")
+        }
+        say(
+            "revoked \(self.kind) \(subject.id)"
+                + (answer.isReplicationUnconfirmed
+                    ? "; replication is not confirmed: repeat it after a failover" : ""))
+    }
+
+    /// Returns what to revoke. If a link is named by its secret, returns its id, so that the secret is neither printed nor
+    /// stored.
     ///
     /// - Throws: `NoSuchLink`.
     private func subject(_ ledger: RedisClient, _ state: LiveStateSettings) async throws -> RevocationSubject {

@@ -36,7 +36,7 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: "Address to listen on; takes precedence over ENROUTE_LISTEN_HOST.")
     var host: String?
 
-    @Option(help: "Port to listen on, 0 for any free one; takes precedence over ENROUTE_LISTEN_PORT.")
+    @Option(help: "Port to listen on, 1 to 65535, or 0 for any free one; takes precedence over ENROUTE_LISTEN_PORT.")
     var port: Int?
 
     @Flag(
@@ -53,8 +53,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     func run() async throws {
         let systemd = ServiceManagerEnvironment.take()
-        disableCoreDumps()
-        exitImmediatelyOnCrash()
+        prepareForCrash()
         // A reload may be requested before `CertificateReload` runs. The default action would end the process.
         signal(SIGHUP, SIG_IGN)
         try await exitingCleanly {
@@ -65,49 +64,70 @@ struct ServeCommand: AsyncParsableCommand {
             let reporter = ServiceReporter(systemd, gateway: status, logger: logger)
             reporter.tick()
             try await fetchFirstKeys(settings)
-            if let problem = settings.credentials?.dateProblem {
-                logger.warning("starting although a check failed", metadata: [LogKey.reason: "\(problem)"])
-            }
-            settings.credentials?.warnAboutChain(logger)
-            for problem in configuration.sources.repeatedNames {
-                logger.warning("setting repeated", metadata: [LogKey.reason: "\(problem)"])
-            }
-            for file in settings.languageFiles where !file.missing.isEmpty {
-                logger.warning("texts missing in a language file", metadata: [LogKey.reason: "\(file.gaps)"])
-            }
+            self.logWarnings(about: settings, configuration, logger)
             let check = StartCheck(try configuration.inspection(group: group), logger: logger)
             raiseDescriptorLimit()
-            let onListening: @Sendable (GatewayServer.Ports) async -> Void = { ports in
-                let line =
-                    "enroute: listening on \(settings.host) port \(ports.gateway)"
-                    + (settings.credentials == nil ? ", without TLS" : "")
-                    + (ports.management.map { "; probes and metrics on port \($0)" } ?? "")
-                Output.announce(line + "\n") { reason in
-                    logger.warning("cannot write to standard output", metadata: [LogKey.reason: "\(reason)"])
-                }
-                reporter.started(port: ports.gateway)
-            }
             let gateway = GatewayServer(
-                settings: settings, group: group, logger: logger, status: status, onListening: onListening,
-                beforeStarting: { try await check.run() })
+                settings: settings, group: group, logger: logger, status: status,
+                onListening: { ports in
+                    Self.announce(ports, settings, logger)
+                    reporter.started(port: ports.gateway)
+                }, beforeStarting: { try await check.run() })
             let reload = CertificateReload(credentials: settings.credentials, reporter: reporter, logger: logger)
-            var lifecycle = ServiceGroupConfiguration(
-                services: [.init(service: gateway), .init(service: reload)], logger: logger)
-            let stopLimit = settings.drainAccept + settings.drain + .seconds(5)
-            lifecycle.maximumGracefulShutdownDuration = stopLimit
-            let process = ServiceGroup(configuration: lifecycle)
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await process.run() }
-                group.addTask {
-                    await StopSignals(logger: logger).stop(process) {
-                        reporter.stopping(limit: stopLimit + .seconds(5))
-                    }
+            try await self.run(
+                gateway, reload, reporter, stopLimit: settings.drainAccept + settings.drain + .seconds(5), logger)
+        }
+    }
+
+    /// Runs the gateway until a signal stops it.
+    ///
+    /// - Parameter stopLimit: how long a graceful shutdown may take.
+    private func run(
+        _ gateway: GatewayServer, _ reload: CertificateReload, _ reporter: ServiceReporter, stopLimit: Duration,
+        _ logger: Logger
+    ) async throws {
+        var lifecycle = ServiceGroupConfiguration(
+            services: [.init(service: gateway), .init(service: reload)], logger: logger)
+        lifecycle.maximumGracefulShutdownDuration = stopLimit
+        let process = ServiceGroup(configuration: lifecycle)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await process.run() }
+            group.addTask {
+                await StopSignals(logger: logger).stop(process) {
+                    reporter.stopping(limit: stopLimit + .seconds(5))
                 }
-                if reporter.isActive { group.addTask { await reporter.run() } }
-                // The service group finishes first, unless a second signal exits the process.
-                try await group.next()
-                group.cancelAll()
             }
+            if reporter.isActive { group.addTask { await reporter.run() } }
+            // The service group finishes first, unless a second signal exits the process.
+            try await group.next()
+            group.cancelAll()
+        }
+    }
+
+    /// Logs what an operator should correct, but what does not prevent the start.
+    private func logWarnings(
+        about settings: GatewaySettings, _ configuration: ProcessConfiguration, _ logger: Logger
+    ) {
+        if let problem = settings.credentials?.dateProblem {
+            logger.warning("starting although a check failed", metadata: [LogKey.reason: "\(problem)"])
+        }
+        settings.credentials?.warnAboutChain(logger)
+        for problem in configuration.sources.repeatedNames {
+            logger.warning("setting repeated", metadata: [LogKey.reason: "\(problem)"])
+        }
+        for file in settings.languageFiles where !file.missing.isEmpty {
+            logger.warning("texts missing in a language file", metadata: [LogKey.reason: "\(file.gaps)"])
+        }
+    }
+
+    /// Writes to standard output that the gateway accepts connections.
+    private static func announce(_ ports: GatewayServer.Ports, _ settings: GatewaySettings, _ logger: Logger) {
+        let line =
+            "enroute: listening on \(settings.host) port \(ports.gateway)"
+            + (settings.credentials == nil ? ", without TLS" : "")
+            + (ports.management.map { "; probes and metrics on port \($0)" } ?? "")
+        Output.announce(line + "\n") { reason in
+            logger.warning("cannot write to standard output", metadata: [LogKey.reason: "\(reason)"])
         }
     }
 
@@ -153,8 +173,8 @@ private func raiseDescriptorLimit() {
     _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
 }
 
-/// Reloads the certificate files on SIGHUP. When that fails it logs a warning and keeps the current ones. Without TLS the signal
-/// has no effect but a log line, so that a unit file may send it to every gateway.
+/// Reloads the certificate files on SIGHUP. When that fails it logs a warning and keeps the current ones. Without TLS the
+/// signal has no effect but a log line, so that a unit file may send it to every gateway.
 struct CertificateReload: Service, CustomStringConvertible {
     let credentials: TLSCredentials?
     let reporter: ServiceReporter

@@ -19,19 +19,19 @@ struct SizeCommand: AsyncParsableCommand {
                 --utilisation 40 --json
             """))
 
-    @Option(help: "Riders who report at the same time.")
+    @Option(help: "Riders who report at the same time, 1 to 10000000.")
     var riders: Int
 
-    @Option(help: "Seconds between two reports of a rider.")
+    @Option(help: "Seconds between two reports of a rider, 0.5 to 3600.")
     var interval = 5.0
 
-    @Option(help: "Followers of each job: customers and operations staff.")
+    @Option(help: "Followers of each job, customers and operations staff: 0 to 10000000.")
     var followers = 1
 
-    @Option(help: "Jobs of a rider at the same time; a report is a location for each.")
+    @Option(help: "Jobs of a rider at the same time, 1 to 10; a report is a location for each.")
     var jobsPerRider = 1
 
-    @Option(help: "Above this share of a core, in %, it counts as full.")
+    @Option(help: "Above this share of a core, 1 to 100 %, it counts as full.")
     var utilisation = 50.0
 
     @Flag(help: "Print JSON.")

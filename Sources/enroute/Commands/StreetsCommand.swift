@@ -118,7 +118,7 @@ struct StreetsCommand: AsyncParsableCommand {
         @Option(help: "What the riders travel with: \(StreetsCommand.vehicles).")
         var vehicle = Vehicle.car.rawValue
 
-        @Option(help: "The number of routes.")
+        @Option(help: "The number of routes, 1 to 1000000.")
         var queries = 500
 
         func validate() throws {
@@ -159,7 +159,7 @@ struct StreetsCommand: AsyncParsableCommand {
     }
 }
 
-/// There is no way.
+/// There is no route.
 struct NoStreetRoute: Error, CustomStringConvertible {
     let description =
         "no route: a place is more than 300 m from a street that the vehicle may use, or no way leads from one to the other"

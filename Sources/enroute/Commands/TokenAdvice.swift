@@ -1,4 +1,4 @@
-// What to do about a token that is refused: which setting to compare, or what the provider must issue differently.
+// Advice about refused tokens: which setting to compare, or what the identity provider must issue differently.
 
 import Access
 

@@ -23,6 +23,7 @@ struct TokenCommand: AsyncParsableCommand {
               ENROUTE_TOKEN_SECRET=$(openssl rand -hex 32) \\
                 enroute token --role customer customer-1
               enroute token --role rider rider-7 --key key.pem --lifetime 3600
+              enroute token --role customer customer-1 --job visit-1
               enroute token inspect --config enroute.env < rider.token
             """),
         subcommands: [MakeTokenCommand.self, InspectTokenCommand.self], defaultSubcommand: MakeTokenCommand.self)
@@ -42,6 +43,15 @@ struct MakeTokenCommand: AsyncParsableCommand {
     @Option(help: "Seconds until the token expires, 1 to 86400.")
     var lifetime: Int64 = 900
 
+    @Option(help: "The only job that the token reaches. Without it, the token reaches every job of the user.")
+    var job: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The only rider whose jobs the token reaches. Only a token of this rider itself can then change something.",
+            valueName: "rider"))
+    var jobsOf: String?
+
     @Option(help: ArgumentHelp("Private key in PEM, instead of the secret.", valueName: "file"))
     var key: String?
 
@@ -60,6 +70,15 @@ struct MakeTokenCommand: AsyncParsableCommand {
                 "\(self.role) is not a role: it must be one of \(Role.allCases.map(\.rawValue).joined(separator: ", "))."
             )
         }
+        guard self.job.map({ JobID($0) != nil }) ?? true else {
+            throw ValidationError("--job must be the id of a job: 1 to 64 characters of A-Z a-z 0-9 _ -.")
+        }
+        guard self.jobsOf.map({ PersonID($0) != nil }) ?? true else {
+            throw ValidationError("--jobs-of must be the id of a rider: 1 to 64 characters of A-Z a-z 0-9 _ -.")
+        }
+        guard self.kid == nil || self.key != nil else {
+            throw ValidationError("--kid needs --key: tokens that are signed with the secret have no key id.")
+        }
         guard (1...86_400).contains(self.lifetime) else { throw ValidationError("--lifetime must be 1 to 86400.") }
     }
 
@@ -71,7 +90,10 @@ struct MakeTokenCommand: AsyncParsableCommand {
             let mint: TokenMint
             if let key {
                 guard let pem = try? String(contentsOfFile: key, encoding: .utf8) else {
-                    throw ConfigurationError(description: "--key names \(key), which cannot be read.")
+                    throw ConfigurationError(
+                        description:
+                            "--key names \(key), which cannot be read. Check that it exists and that this user may read it."
+                    )
                 }
                 mint = try await TokenMint(privateKeyPEM: pem, kid: self.kid, issuer: issuer, audience: audience)
             } else {
@@ -81,11 +103,12 @@ struct MakeTokenCommand: AsyncParsableCommand {
                 )
                 mint = try await TokenMint(secret: secret, issuer: issuer, audience: audience)
             }
-            // `validate` has checked both.
+            // `validate` has checked the ids.
             let now = Int64(Date.now.timeIntervalSince1970)
             say(
                 try await mint.token(
-                    for: PersonID(self.person)!, role: Role(rawValue: self.role)!, now: now, lifetime: self.lifetime))
+                    for: PersonID(self.person)!, role: Role(rawValue: self.role)!, now: now, lifetime: self.lifetime,
+                    job: self.job.flatMap(JobID.init(_:)), rider: self.jobsOf.flatMap(PersonID.init(_:))))
         }
     }
 }

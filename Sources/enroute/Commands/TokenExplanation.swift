@@ -1,5 +1,5 @@
-// The explanation of a token as text and as JSON. It contains names of claims and what the settings say about them, and of the
-// token's values only those that the gateway compares or that name the grant.
+// The explanation of a token as text and as JSON. It contains the names of claims and what the settings require. Of the
+// token's values, it contains only those that the gateway compares, and those that define the grant.
 
 import Access
 import EnrouteWire
@@ -58,7 +58,7 @@ struct TokenExplanation {
         var lines = ["The token is refused. \(refusal.sentence)"]
         if let advice = refusal.advice(for: self.providers) { lines.append(advice) }
         guard let token = self.unverified else { return lines.joined(separator: "\n") }
-        lines.append("The token says, verified or not:")
+        lines.append("The token contains, not necessarily verified:")
         let (algorithm, keyID) = (Self.printable(token.algorithm), Self.printable(token.keyID))
         lines.append("  alg \(algorithm), kid \(keyID), typ \(Self.printable(token.type))")
         lines.append("  iss \(Self.printable(token.issuer))")

@@ -4,7 +4,6 @@ import ArgumentParser
 import Foundation
 import LiveState
 import NIOCore
-import NIOPosix
 import Redis
 import Webhooks
 
@@ -34,7 +33,7 @@ struct WebhooksCommand: AsyncParsableCommand {
             """),
         subcommands: [Add.self, List.self, Test.self, Rotate.self, Undelivered.self, Replay.self, Remove.self])
 
-    /// What all subcommands share.
+    /// The options of all subcommands.
     struct Options: ParsableArguments {
         @Flag(help: "Print JSON, as REST returns it.")
         var json = false
@@ -46,31 +45,24 @@ struct WebhooksCommand: AsyncParsableCommand {
         func connected(_ body: (WebhookOperations) async throws -> Void) async throws {
             try await exitingCleanly {
                 let configuration = try ProcessConfiguration(file: self.config, command: "webhooks")
-                let ledger = try configuration.redis(
-                    withDev: "use its option --webhook, or /api/v1/webhooks with the token of service"
-                ).ledger
-                let state = try configuration.liveState()
                 let settings = try configuration.webhooks()
-                let logger = try configuration.logger()
-                let loop = MultiThreadedEventLoopGroup.singleton.next()
-                let client = try await loop.submit {
-                    RedisClient(address: ledger, eventLoop: loop, logger: logger)
-                }.get()
-                try await client.start().get()
-                defer { client.stop() }
-                let sender = WebhookSender(settings: settings)
-                let store = WebhookStore(ledger: client, settings: state)
-                do {
-                    try await body(WebhookOperations(store: store, sender: sender))
-                } catch let refusal as WebhookOperations.Refusal {
+                try await configuration.withLedger(
+                    withDev: "use its option --webhook, or /api/v1/webhooks with the token of service"
+                ) { ledger, state in
+                    let sender = WebhookSender(settings: settings)
+                    let store = WebhookStore(ledger: ledger, settings: state)
+                    do {
+                        try await body(WebhookOperations(store: store, sender: sender))
+                    } catch let refusal as WebhookOperations.Refusal {
+                        await sender.shutdown()
+                        Output.complain("enroute: \(refusal)\n")
+                        throw ExitCode.failure
+                    } catch {
+                        await sender.shutdown()
+                        throw error
+                    }
                     await sender.shutdown()
-                    Output.complain("enroute: \(refusal)\n")
-                    throw ExitCode.failure
-                } catch {
-                    await sender.shutdown()
-                    throw error
                 }
-                await sender.shutdown()
             }
         }
 
@@ -82,7 +74,7 @@ struct WebhooksCommand: AsyncParsableCommand {
         }
     }
 
-    /// What the subcommands about one webhook share.
+    /// The arguments and options of subcommands about one webhook.
     struct Target: ParsableArguments {
         @Argument(help: "The id of the webhook.")
         var id: String
@@ -163,7 +155,7 @@ struct WebhooksCommand: AsyncParsableCommand {
 
     struct Test: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Sends a test event. If it is accepted, a webhook that is off is switched on.")
+            abstract: "Sends a test event. If accepted, the webhook is switched on, and waiting events are sent.")
 
         @OptionGroup var target: Target
 
@@ -198,7 +190,8 @@ struct WebhooksCommand: AsyncParsableCommand {
     }
 
     struct Undelivered: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Lists the oldest events that were given up.")
+        static let configuration = CommandConfiguration(
+            abstract: "Lists the oldest \(WebhookStore.page) events that were given up.")
 
         @Option(help: "Only events after this entry of the list.")
         var after: String?
@@ -211,14 +204,26 @@ struct WebhooksCommand: AsyncParsableCommand {
             try await self.target.perform {
                 try await $0.undelivered($1, after: self.after)
             } report: { found in
-                let events = found.map { UndeliveredDocument($0) }
-                try self.target.options.say(
-                    Document(events: events),
-                    events.isEmpty
-                        ? "Every event was delivered, or still waits."
-                        : events.map { "\($0.entry)  \($0.id)  \($0.subject)  \($0.attempts) attempts  \($0.reason)" }
-                            .joined(separator: "\n"))
+                let events = found.events.map { UndeliveredDocument($0) }
+                try self.target.options.say(Document(events: events), self.text(events, of: found.total))
             }
+        }
+
+        private func text(_ events: [UndeliveredDocument], of total: Int) -> String {
+            guard let last = events.last else {
+                return self.after.map { "No undelivered event follows \($0)." }
+                    ?? "Every event was delivered, or still waits."
+            }
+            var lines = events.map {
+                "\($0.entry)  \($0.id)  \($0.subject)  \($0.attempts) attempts  \($0.reason)"
+            }
+            if events.count == WebhookStore.page, total > events.count {
+                lines += [
+                    "These are \(events.count) of \(total) undelivered events. For the next ones, run:",
+                    "enroute webhooks undelivered \(self.target.id) --after \(last.entry)",
+                ]
+            }
+            return lines.joined(separator: "\n")
         }
     }
 
@@ -230,15 +235,15 @@ struct WebhooksCommand: AsyncParsableCommand {
 
         @OptionGroup var target: Target
 
-        private struct Document: Encodable { var replayed: Int }
-
         func run() async throws {
             try await self.target.perform {
                 try await $0.replay($1, only: self.event)
-            } report: { replayed in
-                let hint = replayed.isOn ? "" : "; the webhook is off; switch it on with a successful test"
+            } report: { result in
+                let isCut = result.count == WebhookOperations.longestReplay && result.remaining > 0
+                let more = isCut ? "; \(result.remaining) remain: repeat the command" : ""
+                let hint = result.isOn ? "" : "; the webhook is off; switch it on with a successful test"
                 try self.target.options.say(
-                    Document(replayed: replayed.count), "\(replayed.count) events wait for delivery" + hint)
+                    ReplayDocument(result), "\(result.count) undelivered events were queued for delivery" + more + hint)
             }
         }
     }

@@ -9,8 +9,8 @@ import Streets
 import Tracking
 
 extension ProcessConfiguration {
-    /// The default order in which providers are tried. Those that know the traffic come first. It must name every
-    /// provider: one that is missing here is not queried unless `ENROUTE_ETA_PROVIDER_ORDER` names it.
+    /// The default order in which providers are tried. Those that know the traffic come first. The list must contain every
+    /// provider: a missing one is queried only if `ENROUTE_ETA_PROVIDER_ORDER` names it.
     static let providerOrder = ["azure_maps", "mapbox", "osrm"]
     /// The default limit of requests a day to a provider that charges for them.
     static let defaultDailyLimit = 1000
@@ -101,7 +101,8 @@ extension ProcessConfiguration {
         return String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// The path of a file of certificates. The client that trusts them reads the file; this only checks that it can.
+    /// The path of a file of certificates. The client that trusts them reads the file; this only checks that the file is
+    /// readable and contains one.
     func authorities(_ name: String) throws -> String? {
         guard let file = self.text(name) else { return nil }
         guard try self.content(of: name)?.contains("-----BEGIN CERTIFICATE-----") == true else {

@@ -1,4 +1,4 @@
-// The operator's brand on the pages: name, logo, colours and support link.
+// The operator's brand on the pages: name, logo, colors and support link.
 
 import Foundation
 import REST
@@ -15,7 +15,7 @@ extension ProcessConfiguration {
     }
 
     private func pageName() throws -> String? {
-        // The pages have names of their own, so the default is only that of installed pages.
+        // The default applies to installed pages only: in a browser, the pages have their own names.
         guard self.isSet("ENROUTE_PAGES_NAME"), let text = self.text("ENROUTE_PAGES_NAME") else { return nil }
         let hasControls = text.unicodeScalars.contains { $0.properties.generalCategory == .control }
         guard (1...40).contains(text.count), !hasControls else {
@@ -37,12 +37,12 @@ extension ProcessConfiguration {
             let (contrast, least) = (Self.decimal(accent.contrast), Self.decimal(PageAccent.leastContrast))
             throw ConfigurationError(
                 description: "\(name) is \(colour.css), whose contrast is \(contrast); text needs at least \(least). "
-                    + "Choose a \(theme == .light ? "darker" : "lighter") colour.")
+                    + "Choose a \(theme == .light ? "darker" : "lighter") color.")
         }
         return accent
     }
 
-    /// Rounded down, so that a value below the limit never reads like the limit.
+    /// Rounds down, so that a value below the limit is not printed as the limit.
     private static func decimal(_ value: Double) -> String { String((value * 10).rounded(.down) / 10) }
 
     private func logo() throws -> PageBrand.Logo? {

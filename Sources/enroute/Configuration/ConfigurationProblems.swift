@@ -1,12 +1,12 @@
-// Finds everything that is wrong with the settings, so an operator does not have to start a gateway once for every mistake.
-// `enroute config`, `enroute check` and a `enroute serve` that does not start report all of it.
+// Finds all problems in the settings, so an operator does not have to start a gateway once for every mistake. `enroute
+// config`, `enroute check` and a failed start of `enroute serve` report all of them.
 
 import Access
 
 extension ProcessConfiguration {
-    /// Something that keeps a gateway from starting.
+    /// A problem that keeps a gateway from starting.
     struct Problem {
-        /// `check` needs the settings of Redis, and does without a certificate and without keys.
+        /// `check` needs only the settings of Redis, neither a certificate nor keys.
         enum Area { case redis, certificate, tokenKeys, other }
 
         let area: Area
@@ -21,7 +21,7 @@ extension ProcessConfiguration {
             do {
                 try await read()
             } catch {
-                // A setting that several parts use is reported once.
+                // A setting that several parts use is reported only once.
                 if known.insert("\(error)").inserted { problems.append(Problem(area: area, error: error)) }
             }
         }
@@ -49,7 +49,7 @@ extension ProcessConfiguration {
             { _ = try self.overload() }, { _ = try self.webhooks() }, { _ = try self.push() },
         ]
         for part in parts { await attempt { try part() } }
-        // What the parts above do not cover.
+        // Settings that the parts above do not cover.
         if problems.isEmpty {
             let nobody = TokenVerifier(keys: [], issuer: self.tokenIssuer(), audience: self.tokenAudience())
             await attempt { _ = try self.gateway(host: nil, port: nil, credentials: nil, tokens: nobody) }

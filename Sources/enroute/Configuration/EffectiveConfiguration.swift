@@ -10,11 +10,11 @@ struct EffectiveConfiguration {
         let value: String?
         /// "environment", "file", "content" or "default".
         let source: String
-        /// The configuration file, or the file whose content the value is.
+        /// The configuration file, or the file that contains the value.
         let file: String?
         let line: Int?
         let isSecret: Bool
-        /// What applies where there is no value.
+        /// Describes what applies if there is no value.
         let unset: String?
 
         /// The source for people.
@@ -60,8 +60,8 @@ struct EffectiveConfiguration {
         }.joined(separator: "\n\n")
     }
 
-    /// A configuration file: what is set, and the rest as comments. Masked values are comments too, so that they are not used
-    /// by mistake, and contents of files, because the file sets their names.
+    /// A configuration file: settings that are set, and the others as comments. Masked values are comments too, so that they
+    /// are not used by mistake. So are contents of files, because the file sets their paths.
     var environmentFile: String {
         self.groups.map { group in
             let rows = group.entries.map { entry in

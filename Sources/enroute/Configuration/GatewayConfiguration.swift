@@ -29,7 +29,8 @@ extension ProcessConfiguration {
         return state
     }
 
-    /// As `liveState`, for a gateway: a job outlives the sharing of its rider's location.
+    /// Like `liveState`, for a gateway: additionally checks that jobs are stored for longer than riders may share their
+    /// location.
     func gatewayLiveState() throws -> LiveStateSettings {
         let state = try self.liveState()
         guard state.retention >= state.maxSharingDuration else {
@@ -43,7 +44,8 @@ extension ProcessConfiguration {
     }
 
     func gateway(host: String?, port: Int?, hasEchoEndpoint: Bool = false) async throws -> GatewaySettings {
-        // Redis first: without it nothing else matters, and people who have set nothing yet should read about it.
+        // Redis first, because nothing works without it, and because a person who has set nothing yet should read about it
+        // first.
         _ = try self.redis()
         let (verifier, issuerKeys) = try await self.tokens()
         var settings = try self.gateway(

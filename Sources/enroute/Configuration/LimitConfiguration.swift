@@ -5,7 +5,7 @@ import Gateway
 import TrafficControl
 
 extension Limits {
-    /// A rate of 0 switches a limit per address off. `Limits` expresses that as a burst of 0.
+    /// A rate of 0 disables a limit per address. `Limits` expresses that as a burst of 0.
     fileprivate mutating func switchOffWithoutRate() {
         if self.messagesPerAddressPerSecond == 0 { self.messagesPerAddressBurst = 0 }
         if self.refusedTokensPerAddressPerSecond == 0 { self.refusedTokensPerAddressBurst = 0 }

@@ -1,4 +1,4 @@
-// What a deployment changes about the pages: files, languages, streets, map tiles, and where people sign in.
+// What operators can change about the pages: files, languages, streets, map tiles, and where people sign in.
 
 import EnrouteWire
 import Foundation
@@ -37,7 +37,7 @@ extension ProcessConfiguration {
             throw ConfigurationError(description: "ENROUTE_TILES_URL: \(error.description)")
         }
         let attribution = try self.required(
-            "ENROUTE_TILES_ATTRIBUTION", "the attribution that the tiles' licence requires on the map.")
+            "ENROUTE_TILES_ATTRIBUTION", "the attribution that the tiles' license requires on the map.")
         return TileSettings(
             source: source, attribution: attribution, authorities: try self.authorities("ENROUTE_TILES_CA_FILE"))
     }
@@ -97,7 +97,7 @@ extension ProcessConfiguration {
         }
     }
 
-    /// - Parameter tag: the language that the file's name promises.
+    /// - Parameter tag: the language in the file's name.
     private func languageFile(_ path: String, tag: String, _ setting: String) throws -> LanguageFile {
         guard let json = FileManager.default.contents(atPath: path) else {
             throw ConfigurationError(description: "\(setting): \(path) cannot be read.")
@@ -142,7 +142,7 @@ extension ProcessConfiguration {
 
     /// The map for pages without tiles.
     ///
-    /// - Parameter network: drawn if there is no file for the map.
+    /// - Parameter network: drawn if no file for the map is set.
     func streets(_ network: StreetNetwork? = nil) throws -> [UInt8]? {
         guard let path = self.text("ENROUTE_PAGES_STREETS_FILE") else { return network?.map() }
         return try self.naming("ENROUTE_PAGES_STREETS_FILE") { try Journeys.Streets.load(path: path) }

@@ -11,8 +11,8 @@ struct ProcessConfiguration {
 
     /// - Parameters:
     ///   - file: as `SettingsFile` reads it; `nil` for the environment alone.
-    ///   - command: the command that needs the settings; `nil` if it needs all. Files with secrets that it does not use need not
-    ///     be readable.
+    ///   - command: the command that needs the settings; `nil` if it needs all. Files with secrets that it does not use need
+    ///     not be readable.
     /// - Throws: `ConfigurationError` when a file cannot be read, or when something is set that is not a setting.
     init(file: String?, command: String? = nil) throws {
         let settings = try file.map { (path: $0, settings: try SettingsFile(path: $0)) }
@@ -25,13 +25,13 @@ struct ProcessConfiguration {
 
     // MARK: values
 
-    /// The text that is set, or the default; `nil` where there is neither.
+    /// Returns the text that is set, or else the default; `nil` if there is neither.
     func text(_ name: String) -> String? { self.sources.text(name) ?? Self.setting(name).fallback.text }
 
     /// Whether the setting is set, rather than left at its default.
     func isSet(_ name: String) -> Bool { self.sources.text(name) != nil }
 
-    /// - Parameter why: what to set it to, as the end of a sentence, and what else to do.
+    /// - Parameter why: what to set it to, as the end of a sentence, with further advice.
     func required(_ name: String, _ why: String) throws -> String {
         guard let value = self.text(name) else {
             if let fault = self.sources.fileFault(name) { throw ConfigurationError(description: fault) }

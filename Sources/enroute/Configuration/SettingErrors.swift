@@ -1,7 +1,7 @@
-// Libraries know what is wrong with a value, but not which environment variable it comes from. The process adds the name.
+// Libraries know what is wrong with a value, but not which environment variable contains it. The process adds the name.
 
 extension ProcessConfiguration {
-    /// Returns the value that `read` makes of a setting.
+    /// Returns what `read` makes of a setting's value.
     ///
     /// - Throws: a `ConfigurationError` that begins with the setting's name.
     func naming<Value>(_ name: String, _ read: () throws -> Value) throws -> Value {

@@ -29,9 +29,9 @@ struct SettingsFile: Equatable {
     /// Maximum number of faults that are reported.
     static let maxFaults = 20
 
-    /// Reads lines of `NAME=value` or `export NAME=value`, blank lines, and comments. A comment starts with `#` at the beginning
-    /// of a line or after a space. A value may be in single quotes (taken literally) or in double quotes (with the escapes `\n`,
-    /// `\t`, `\"`, `\\`, `\$`). Variables are not expanded: a `$` is a `$`.
+    /// Reads lines of `NAME=value` or `export NAME=value`, blank lines, and comments. A comment starts with `#` at the
+    /// beginning of a line or after a space. A value may be in single quotes (taken literally) or in double quotes (with the
+    /// escapes `\n`, `\t`, `\"`, `\\`, `\$`). Variables are not expanded: a `$` is a `$`.
     init(_ text: String) throws(Malformed) {
         var faults: [Malformed.Fault] = []
         let text = text.hasPrefix("\u{FEFF}") ? text.dropFirst() : text[...]
@@ -97,7 +97,7 @@ struct SettingsFile: Equatable {
         throw .openQuote
     }
 
-    /// The text before a comment. A `#` without a space before it is part of the value, as in a password or a colour.
+    /// The text before a comment. A `#` without a space before it is part of the value, as in a password or a color.
     private static func withoutComment(_ text: Substring) -> Substring {
         if text.first == "#" { return "" }
         return text.firstRange(of: /\s#/).map { text[..<$0.lowerBound].trimmed } ?? text

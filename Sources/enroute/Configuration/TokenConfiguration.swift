@@ -12,7 +12,7 @@ extension ProcessConfiguration {
     func tokenIssuer() -> String { self.text("ENROUTE_TOKEN_ISSUER") ?? "" }
     func tokenAudience() -> String { self.text("ENROUTE_TOKEN_AUDIENCE") ?? "" }
 
-    /// What verifies tokens and, where issuers publish their keys, what refreshes these.
+    /// Returns the verifier of tokens and, if issuers publish their keys, the object that refreshes these keys.
     func tokens() async throws -> (TokenVerifier, IssuerKeys?) {
         var providers: [ConfiguredProvider] = []
         let own = try await self.provider()
@@ -48,7 +48,7 @@ extension ProcessConfiguration {
         return (verifier, sources.isEmpty ? nil : IssuerKeys(sources))
     }
 
-    /// A provider with the keys that are configured, and what fetches the others.
+    /// A provider with the keys that are configured, and the fetcher of its other keys.
     private typealias ConfiguredProvider = (provider: IdentityProvider, fetch: JWKSFetcher?)
 
     /// Returns one source for each key set, so that all providers that use it get a new key at the same moment.
@@ -145,7 +145,8 @@ extension ProcessConfiguration {
     }
 }
 
-/// Fetches the issuers' keys before the gateway starts. A gateway without any key would refuse every token, so it does not start.
+/// Fetches the issuers' keys before the gateway starts. A gateway without any key would refuse every token, so it does not
+/// start.
 func fetchFirstKeys(_ settings: GatewaySettings) async throws {
     guard let keys = settings.issuerKeys, let error = await keys.refreshIfStale(), !settings.tokens.hasKeys else {
         return

@@ -1,5 +1,5 @@
 // Identity providers from the settings: one from the environment, and further ones from a file with a section for each. A
-// section has the names of the environment without their prefix, so that both are read by the same code.
+// section uses the names of the environment variables without their prefix, so that the same code reads both.
 
 import Access
 import Foundation
@@ -30,7 +30,7 @@ struct TokenProvidersFile {
             let trimmed = line.trimmingCharacters(in: .whitespaces)
             if let name = trimmed.wholeMatch(of: /\[([A-Za-z0-9_.-]{1,64})\]/)?.1 {
                 heads.append((String(name), index + 1))
-                // Blank lines, so that errors have the line number of the file.
+                // Blank lines keep the line numbers of the file in errors.
                 bodies.append(String(repeating: "\n", count: index + 1))
             } else if bodies.isEmpty {
                 guard trimmed.isEmpty || trimmed.hasPrefix("#") else {
@@ -62,7 +62,7 @@ struct TokenProvidersFile {
         }
     }
 
-    /// The settings of a section as if they were in the environment.
+    /// The settings of a section, in the form of environment variables.
     private static func settings(_ body: String, of name: String, path: String) throws -> [String: String] {
         let file: SettingsFile
         do throws(SettingsFile.Malformed) {

@@ -55,7 +55,7 @@ enum DemoCast {
     private static let recipients = ["Alex", "Kim", "Robin", "Charlie", "Jo", "Toni", "Sascha"]
     private static let floors = ["Ground floor", "1st floor, left", "2nd floor", "3rd floor, right", "Back entrance"]
 
-    /// Whom an order is for. The telephone number is one of those that are reserved for fiction.
+    /// The recipient of an order. The telephone number is one of those that are reserved for fiction.
     static func recipient(_ number: Int) -> [String: String] {
         [
             "name": self.recipients[number % self.recipients.count], "floor": self.floors[number % self.floors.count],

@@ -36,10 +36,10 @@ struct DemoCommand: AsyncParsableCommand {
     @Option(help: "Speed of your rider as a multiple of the recorded one, 0.25 to 8.")
     var speed: Double = 1
 
-    @Option(help: "First of four ports to listen on. If one is in use, the next free ones.")
+    @Option(help: "First of four ports to listen on, 1 to \(DemoPorts.maxFirst). If one is in use, the next free ones.")
     var port = 8080
 
-    @Option(help: "Seed of the generated town and trip.")
+    @Option(help: "Seed of the generated town and trip: a whole number from 0.")
     var seed: UInt64 = 1
 
     @Flag(help: "Pages over TLS, with a certificate that the browser warns about.")
@@ -50,7 +50,9 @@ struct DemoCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard DemoControls.speeds.contains(self.speed) else { throw ValidationError("--speed must be 0.25 to 8.") }
-        guard (1...65_535).contains(self.port) else { throw ValidationError("--port must be 1 to 65535.") }
+        guard (1...DemoPorts.maxFirst).contains(self.port) else {
+            throw ValidationError("--port must be 1 to \(DemoPorts.maxFirst): the demo needs four ports in a row.")
+        }
         guard !(self.tls && self.noTLS) else { throw ValidationError("--tls and --no-tls exclude each other.") }
     }
 

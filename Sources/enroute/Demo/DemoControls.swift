@@ -10,7 +10,7 @@ import Synchronization
 final class DemoControls: Sendable {
     /// Allowed speeds of your rider. At higher ones the gateway would hold fixes back as implausible (above 60 m/s).
     static let speeds = 0.25...8.0
-    /// How long the stage counts as open after it asked for the state, which it does once a second.
+    /// How long the stage counts as open after its last request for the state, which it sends once a second.
     private static let patience = Duration.seconds(4)
 
     /// What happens to the receiver of the rider's phone.
@@ -22,11 +22,11 @@ final class DemoControls: Sendable {
         var plot = "The town wakes up."
         var order: Order?
         var phone: DemoPhone
-        /// The button that the rider's phone presses next, as its page names it.
+        /// The button for the rider's page to press, as the page names it.
         var press: String?
         var stageSeenAt: ContinuousClock.Instant?
         var phoneSeenAt: ContinuousClock.Instant?
-        /// How often another order was wished for.
+        /// The number of requests for another order.
         var wishes = 0
     }
 
@@ -69,7 +69,7 @@ final class DemoControls: Sendable {
         set { self.state.withLock { $0.press = newValue } }
     }
 
-    /// The rider's phone moves along its way.
+    /// Moves the rider's phone along its route.
     ///
     /// - Returns: whether it has arrived.
     func ride(_ elapsed: Duration) -> Bool {
@@ -81,12 +81,12 @@ final class DemoControls: Sendable {
 
     var phone: DemoPhone { self.state.withLock { $0.phone } }
 
-    /// The phone is at the start of its way again.
+    /// Moves the phone back to the start of its route.
     func returnPhone() { self.state.withLock { $0.phone.elapsed = .zero } }
 
     // MARK: who watches
 
-    /// The stage asked for the state.
+    /// Records that the stage requested the state.
     ///
     /// - Parameter hasPhone: whether the rider's page on it is ready.
     func seen(hasPhone: Bool) {
@@ -98,7 +98,7 @@ final class DemoControls: Sendable {
 
     var isWatched: Bool { self.state.withLock { Self.isRecent($0.stageSeenAt) } }
 
-    /// Whether the rider's page is open on the stage, so that it reports the location.
+    /// Whether the rider's page is open on the stage, and therefore reports the location.
     var hasPhone: Bool { self.state.withLock { Self.isRecent($0.phoneSeenAt) } }
 
     private static func isRecent(_ moment: ContinuousClock.Instant?) -> Bool {
@@ -107,7 +107,7 @@ final class DemoControls: Sendable {
 
     func wishForAnother() { self.state.withLock { $0.wishes += 1 } }
 
-    /// Takes the wishes for another order: several at once are one order.
+    /// Accepts the requests for another order. Several at once result in one order.
     func takeWish() -> Bool {
         self.state.withLock { state in
             defer { state.wishes = 0 }
@@ -116,7 +116,7 @@ final class DemoControls: Sendable {
     }
 }
 
-/// The receiver of the rider's phone: where it is on its way.
+/// The receiver of the rider's phone, at its position on the route.
 struct DemoPhone: Sendable {
     let journey: Journey
     var elapsed = Duration.zero
@@ -127,17 +127,17 @@ struct DemoPhone: Sendable {
 
     var hasArrived: Bool { self.elapsed >= self.journey.duration }
 
-    /// The rest of the way, from the last fix that it has passed.
+    /// The remaining route, from the last fix that the phone has passed.
     var rest: Journey {
         let at = self.journey.fixes[0].at + Int64(self.elapsed / .milliseconds(1))
         return self.journey.dropping(first: self.journey.fixes.count { $0.at <= at } - 1)
     }
 
-    /// The reading at this moment, between the two fixes of the journey around it.
+    /// The reading at this moment, interpolated between two fixes of the journey.
     func reading(at now: Int64) -> Journeys.Fix {
         let fixes = self.journey.fixes
         let at = fixes[0].at + Int64(self.elapsed / .milliseconds(1))
-        // The first fix that is later; fixes are in order.
+        // The first later fix. Fixes are in order.
         var (low, high) = (0, fixes.count)
         while low < high {
             let middle = (low + high) / 2

@@ -1,4 +1,4 @@
-// One port of the demo's relay. Each page of the stage has its own, so that each has an origin, storage and a sign-in of its own,
+// One port of the demo's relay. Each page of the stage has its own port, so that each has its own origin, storage and sign-in,
 // and so that the connection of one device can be cut while the others keep theirs.
 
 import NIOCore
@@ -11,7 +11,7 @@ final class DemoDoor: Sendable {
         var connections: [ObjectIdentifier: any Channel] = [:]
     }
 
-    /// The number of the gateway that these connections use while it serves; `nil` for any.
+    /// The number of the gateway that these connections prefer while it serves; `nil` for any.
     let preferredGateway: Int?
     private let state = Mutex(State())
 
@@ -21,7 +21,7 @@ final class DemoDoor: Sendable {
 
     /// Counts a connection until it closes.
     ///
-    /// - Returns: `false` while the door is cut.
+    /// - Returns: `false` while connections through this port are cut.
     func admit(_ channel: any Channel) -> Bool {
         let id = ObjectIdentifier(channel)
         let isAdmitted = self.state.withLock { state in
@@ -34,7 +34,7 @@ final class DemoDoor: Sendable {
         return isAdmitted
     }
 
-    /// Closes every connection, and each new one until `restore`, as a tunnel does.
+    /// Closes every connection, and each new one until `restore`, like a tunnel.
     func cut() {
         let cut = self.state.withLock { state in
             state.isCut = true

@@ -1,4 +1,5 @@
-// The faults that the stage's buttons cause, one at a time. Each is real, says before what to expect, and measures what happened.
+// The faults that the stage's buttons cause, one at a time. All are real. Each button says what to expect, then what was
+// measured.
 
 import Access
 import EnrouteClient
@@ -8,7 +9,7 @@ import HTTPValues
 import Journeys
 import Synchronization
 
-/// What a button of the stage breaks.
+/// The faults that buttons of the stage cause.
 enum DemoFault: String, CaseIterable, Sendable {
     case gateway, redis, tunnel, jump, phone, permission
 
@@ -42,14 +43,14 @@ enum DemoFault: String, CaseIterable, Sendable {
 
 /// Causes faults. Thread-safe.
 final class DemoFaults: Sendable {
-    /// What a button shows.
+    /// The contents of a button.
     struct Report: Encodable, Sendable {
         var id: String
         var title: String
         var expectation: String
         var isPossible: Bool
         var isRunning: Bool
-        /// What was measured the last time; `nil` before.
+        /// The last measurement; `nil` before the first.
         var result: String?
     }
 
@@ -64,7 +65,7 @@ final class DemoFaults: Sendable {
     let redis: [DemoProcess]
     let gateways: [DemoProcess]
     let relay: DemoRelay
-    /// Through which the rider's page connects.
+    /// The port through which the rider's page connects.
     let riderDoor: DemoDoor
     let socket: String
     let trust: ServerTrust
@@ -129,7 +130,7 @@ final class DemoFaults: Sendable {
                 if Task.isCancelled { return }
                 result = "It could not be measured: \(error)"
             }
-            // A fault may have been interrupted.
+            // An interrupted fault may have left changes behind.
             self.riderDoor.restore()
             self.controls.receiver = .works
             self.state.withLock { ($0.running, $0.results[fault]) = (nil, result) }
@@ -156,7 +157,7 @@ final class DemoFaults: Sendable {
 
     private func killGateway() async throws -> String {
         let before = self.follower.measured
-        // The follower and the customer's page prefer the first gateway, and are on the other one after its end.
+        // The follower and the customer's page prefer the first gateway, and use the other one after it was killed.
         let at = self.gateways.indices.min { self.gateways[$0].ends < self.gateways[$1].ends } ?? 0
         let start = ContinuousClock.now
         self.gateways[at].end()
@@ -250,7 +251,7 @@ final class DemoFaults: Sendable {
         return "\(refused) refused, because the first phone reports"
     }
 
-    /// The codes of the refusals among so many answers to location reports.
+    /// The codes of the refusals among this many answers to location reports.
     private static func refusals(
         of count: Int, in messages: GatewayConnection.Messages
     ) async throws -> [ErrorCode] {

@@ -11,7 +11,7 @@ import TrafficControl
 
 /// A follower of your order and of some of the town's. Thread-safe.
 final class DemoFollower: Sendable {
-    /// Number of latencies that are measured over.
+    /// The number of latencies that are evaluated.
     static let newest = 200
     /// Maximum number of jobs; a session may follow 200.
     static let maxJobs = 150
@@ -26,13 +26,13 @@ final class DemoFollower: Sendable {
         var received = 0
         var disconnects = 0
         var isConnected = false
-        /// When the newest location arrived, and of which fix it was.
+        /// When the newest location arrived, and the time of its fix.
         var locationAt: ContinuousClock.Instant?
         var fixAt: Int64 = 0
         /// The newest location of your order.
         var yours: (fix: EnrouteWire.Fix, receivedAt: ContinuousClock.Instant)?
         var unavailable: UnavailableReason?
-        /// Locations of your order that were far from where its rider was.
+        /// The number of locations of your order that were far from its rider.
         var strange = 0
     }
 
@@ -60,7 +60,7 @@ final class DemoFollower: Sendable {
         }
     }
 
-    /// Follows, and connects again whenever the connection is lost, until it is cancelled.
+    /// Follows until it is cancelled, and reconnects whenever the connection is lost.
     func run() async throws {
         while !Task.isCancelled {
             do {
@@ -75,7 +75,7 @@ final class DemoFollower: Sendable {
                     }
                 }
             } catch  where !Task.isCancelled {
-                // The gateway was killed, or is not there yet.
+                // The gateway was killed, or has not started yet.
             }
             self.state.withLock { state in
                 if state.isConnected { state.disconnects += 1 }
@@ -85,7 +85,7 @@ final class DemoFollower: Sendable {
         }
     }
 
-    /// The subscriptions of a new connection, and the changes of them while it is the current one.
+    /// The subscriptions of a new connection, and later changes while it is the current one.
     private func changes() -> AsyncStream<ClientMessage> {
         let (changes, change) = AsyncStream.makeStream(
             of: ClientMessage.self, bufferingPolicy: .bufferingNewest(Self.maxJobs * 2))
@@ -119,7 +119,7 @@ final class DemoFollower: Sendable {
         }
     }
 
-    /// Whether a place is further from your rider than the rider can have moved.
+    /// Whether a place is farther from your rider than the rider can have moved.
     private func isFar(_ place: Coordinate) -> Bool {
         let reading = self.controls.phone.reading(at: 0)
         return abs(place.latitude - reading.latitude) > DemoPhone.jump / 2
@@ -155,9 +155,9 @@ final class DemoFollower: Sendable {
         }
     }
 
-    /// Waits until something was measured.
+    /// Waits until a condition is measured.
     ///
-    /// - Returns: how long that took; `nil` after the longest time.
+    /// - Returns: the time until then; `nil` after the maximum time.
     func time(
         until longest: Duration, _ isSo: @Sendable (Measured) -> Bool
     ) async throws -> Duration? {

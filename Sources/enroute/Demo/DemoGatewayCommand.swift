@@ -38,8 +38,7 @@ struct DemoGatewayCommand: AsyncParsableCommand {
     @Option var pages: String
 
     func run() async throws {
-        disableCoreDumps()
-        exitImmediatelyOnCrash()
+        prepareForCrash()
         try await exitingCleanly {
             guard let secret = ProcessInfo.processInfo.environment[DemoGateway.secretVariable] else {
                 throw ConfigurationError(

@@ -1,4 +1,4 @@
-// The demo's order system: what a backend of your own does, over the same REST interface.
+// The demo's order system. It uses the same REST interface as a backend of your own.
 
 import Access
 import AsyncHTTPClient
@@ -13,7 +13,7 @@ import NIOSSL
 struct DemoOrders: Sendable {
     static let zone = "town"
     static let customer = PersonID("you")!
-    /// How many browsers may open the customer's page of one order: each reload of the stage is one more for a while.
+    /// How many browsers may open the customer's page of one order. Each reload of the stage adds one for a while.
     private static let viewers = 50
     private static let service = PersonID("dispatch")!
     private static let operations = PersonID("operations")!
@@ -28,7 +28,7 @@ struct DemoOrders: Sendable {
     var report: @Sendable (Refusal) -> Void = { say("enroute demo: \($0) Retrying.") }
 
     private static let patience = TimeAmount.seconds(5)
-    /// How often a request is sent, over about a minute: the panel may just have killed the gateway.
+    /// The maximum number of attempts, over about a minute: a button of the panel may just have killed the gateway.
     static let attempts = 10
     private static let longestAnswer = 1 << 20
     private static let tokenLifetime: Int64 = 6 * 3600
@@ -122,12 +122,12 @@ struct DemoOrders: Sendable {
         try await self.send(.PUT, "jobs/\(job)/assignment", ["rider": rider.person.text], by: .service)
     }
 
-    /// Takes a step of a rider's task, as the rider's page does.
+    /// Performs a step of a rider's task, as the rider's page does.
     func take(_ step: String, of job: JobID, by rider: Party) async throws {
         try await self.send(.POST, "jobs/\(job)/task", ["state": step], by: rider)
     }
 
-    /// The state of a rider's task; `nil` if the rider does not have it, or no longer.
+    /// The state of a rider's task; `nil` if the rider does not have the task, or no longer.
     func task(of job: JobID, rider: Party) async throws -> String? {
         let answer = try await self.send(.GET, "riders/me", by: rider)
         let tasks = answer["tasks"] as? [[String: Any]] ?? []

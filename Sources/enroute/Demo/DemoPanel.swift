@@ -1,5 +1,5 @@
-// Serves the stage: a page with the customer's phone, the rider's phone and the desk side by side, and buttons that cause faults.
-// It listens on loopback only.
+// Serves the stage: a page with the customer's phone, the rider's phone and the desk side by side, and buttons that cause
+// faults. It listens on loopback only.
 
 import EnrouteWire
 import Foundation
@@ -23,7 +23,7 @@ struct DemoPanel: Sendable {
     let relay: DemoRelay
     let origins: DemoOrigins
 
-    /// What the stage shows; it asks once a second.
+    /// The state that the stage requests once a second.
     private struct State: ResponseEncodable {
         struct Order: Encodable {
             var number: Int
@@ -38,7 +38,7 @@ struct DemoPanel: Sendable {
             var at: Int64
         }
         struct Phone: Encodable {
-            /// `nil` while the location is denied.
+            /// `nil` while location access is denied.
             var fix: Fix?
             var permission: String
             /// The button that the page presses.
@@ -62,7 +62,7 @@ struct DemoPanel: Sendable {
         var received: Int
         var gateways: [Gateway]
         var redisRestarts: Int
-        /// The origins of the pages; the rider's page accepts the phone's readings from the stage only.
+        /// The origins of the pages. The rider's page accepts the phone's readings only from the stage.
         var origins: DemoOrigins
     }
 
@@ -167,7 +167,7 @@ struct DemoPanel: Sendable {
     private static let notYet = "Not ready yet. Reload this page in a moment."
     private static let isOver = "This order is over. Press “Once more” for another one."
 
-    /// A page in place of one that cannot be opened.
+    /// A page that replaces one that cannot be opened.
     private static func excuse(_ text: String) -> Response {
         let page =
             "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"color-scheme\" content=\"light dark\">"
@@ -184,7 +184,7 @@ struct DemoPanel: Sendable {
             status: .ok,
             headers: [
                 .contentType: "\(type); charset=utf-8", .cacheControl: "no-store",
-                // `connect-src` of the pages: the stage asks whether the browser trusts their certificate.
+                // `connect-src` contains the pages, because the stage checks whether the browser trusts their certificate.
                 .contentSecurityPolicy: "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; "
                     + "connect-src 'self' \(pages); frame-src 'self' \(pages); base-uri 'none'; form-action 'none'; "
                     + "frame-ancestors 'none'",
@@ -192,12 +192,13 @@ struct DemoPanel: Sendable {
     }
 }
 
-/// Where the pages are: each on a port of its own, because pages of one origin would share the sign-in of a tab.
+/// The origins of the pages. Each has its own port, because pages of one origin would share the sign-in of a tab.
 struct DemoOrigins: Encodable, Sendable {
     let stage, customer, rider, desk: String
 }
 
-/// Rejects requests of other sites' pages: those have another origin, or use another host name for this machine (DNS rebinding).
+/// Rejects requests of other sites' pages: those have another origin, or use another host name for this machine (DNS
+/// rebinding).
 private struct OwnPagesOnly<Context: RequestContext>: RouterMiddleware {
     func handle(
         _ request: Request, context: Context, next: @concurrent (Request, Context) async throws -> Response

@@ -7,7 +7,7 @@ import NIOPosix
 /// The relay and the ports it listens on, all on loopback.
 struct DemoPorts: Sendable {
     let relay: DemoRelay
-    /// In front of the stage's own server, so that its port is taken from the start.
+    /// Forwards to the stage's own server, so that the port is taken from the start.
     let stageRelay: DemoRelay
     let stage: Int
     let customer, rider, desk, town: Int
@@ -18,10 +18,12 @@ struct DemoPorts: Sendable {
     static let maxTries = 20
     private static let host = "127.0.0.1"
     private static let inARow = 4
+    /// The highest first port.
+    static let maxFirst = 65_536 - Self.inARow
 
     /// - Throws: `Unavailable` if there are no free ports.
     static func open(from first: Int) async throws -> DemoPorts {
-        for stage in first..<min(first + self.maxTries, 65_536 - self.inARow + 1) {
+        for stage in first...min(first + self.maxTries - 1, self.maxFirst) {
             do {
                 return try await Self(stage: stage)
             } catch let error as IOError where error.errnoCode == EADDRINUSE {
@@ -45,7 +47,7 @@ struct DemoPorts: Sendable {
         }
         do {
             listeners.append(try await stageRelay.listen(host: Self.host, port: stage, group: group))
-            // The customer's gateway and the rider's are different ones: every location passes through Redis.
+            // The customer's gateway and the rider's differ, so every location passes through Redis.
             self.customer = try await listen(stage + 1, DemoDoor(preferredGateway: 0))
             self.rider = try await listen(stage + 2, riderDoor)
             self.desk = try await listen(stage + 3, DemoDoor(preferredGateway: 1))
@@ -59,7 +61,7 @@ struct DemoPorts: Sendable {
     }
 
     func origins(isSecure: Bool) -> DemoOrigins {
-        // Certificates name the host.
+        // Certificates contain the host's name.
         func origin(_ port: Int) -> String { isSecure ? "https://localhost:\(port)" : "http://\(Self.host):\(port)" }
         return DemoOrigins(
             stage: "http://\(isSecure ? "localhost" : Self.host):\(self.stage)", customer: origin(self.customer),

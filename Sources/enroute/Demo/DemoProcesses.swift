@@ -1,5 +1,5 @@
-// The demo's servers: two redis-servers and two gateways, each a process that is restarted after it was killed. The live Redis
-// writes nothing to disk; the ledger's folder is removed with the demo.
+// The demo's servers: two redis-servers and two gateways. Each is a process that is restarted after it was killed. The live
+// Redis writes nothing to disk; the ledger's folder is removed when the demo ends.
 
 import Embedded
 import Foundation
@@ -12,7 +12,7 @@ import Synchronization
     import SystemPackage
 #endif
 
-/// A process that is restarted whenever it was killed. Thread-safe.
+/// A process that is restarted each time it was killed. Thread-safe.
 final class DemoProcess: Sendable {
     private struct State {
         var ends = 0
@@ -31,7 +31,7 @@ final class DemoProcess: Sendable {
 
     private let state = Mutex(State())
 
-    /// How often it was killed.
+    /// The number of times it was killed.
     var ends: Int { self.state.withLock { $0.ends } }
 
     /// Kills it with SIGKILL.
@@ -41,13 +41,14 @@ final class DemoProcess: Sendable {
     ///
     /// - Parameters:
     ///   - pause: between a kill and the next start.
-    ///   - start: runs the process until the closure it receives returns, then kills it. An error is rethrown if the process was
-    ///     never ready, or after `maxFailures` failed starts; otherwise it is printed and the process is restarted.
+    ///   - start: runs the process until the closure it receives returns, then kills it. An error is rethrown if the process
+    ///     was never ready, or after `maxFailures` failed starts; otherwise it is printed and the process is restarted.
     func run(
         pause: Duration, _ start: @Sendable (_ untilEnd: @escaping @Sendable () async -> Void) async throws -> Void
     ) async throws {
         while !Task.isCancelled {
-            // A new stream for each start: when the process exits unexpectedly, its waiter is cancelled, and that ends the stream.
+            // A new stream for each start: when the process exits unexpectedly, its waiter is cancelled, and that ends the
+            // stream.
             let (kills, kill) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
             self.state.withLock { $0.kill = kill }
             do {
@@ -107,7 +108,7 @@ struct DemoGateway: Sendable {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 // Runs before the group waits for the end of the output.
                 defer { try? execution.send(signal: .kill) }
-                // It prints its port, and nothing else.
+                // The gateway prints only its port.
                 group.addTask {
                     defer { port.finish() }
                     for try await line in output {

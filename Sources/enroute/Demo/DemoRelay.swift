@@ -48,7 +48,7 @@ final class DemoRelay: Sendable {
         }
     }
 
-    /// - Parameter door: what the connections have in common, and who can cut them.
+    /// - Parameter door: the port that the connections use, and through which they can be cut.
     /// - Returns: the listening channel.
     /// - Throws: errors of `bind`, including `EADDRINUSE`.
     func listen(
@@ -72,8 +72,8 @@ final class DemoRelay: Sendable {
     }
 }
 
-/// Connects an accepted connection to a gateway. It starts in `channelActive`, because a channel that starts reading before it is
-/// registered with its event loop never reads, and the child initializer runs before that.
+/// Connects an accepted connection to a gateway. It starts in `channelActive`, because a channel that starts reading before it
+/// is registered with its event loop never reads, and the child initializer runs before that.
 private final class GatewaySearch: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -129,7 +129,7 @@ private final class RelaySide: ChannelInboundHandler {
 
     let channel: any Channel
     private var other: (any Channel)?
-    /// Received before the gateway is connected: when a connection closes, its channel reads everything that is left.
+    /// Bytes received before the gateway is connected: when a connection closes, its channel reads all remaining bytes.
     private var unsent: [ByteBuffer] = []
     private var hasReceivedAll = false
     private var hasFailed = false
@@ -181,7 +181,7 @@ private final class RelaySide: ChannelInboundHandler {
         context.fireUserInboundEventTriggered(event)
     }
 
-    /// Also called for a connection whose output was closed before; there is no `inputClosed` for it.
+    /// Also called for a connection whose output was closed before; there is no `inputClosed` event for it.
     func channelInactive(context: ChannelHandlerContext) {
         guard !self.hasFailed else {
             self.other?.close(promise: nil)

@@ -1,4 +1,4 @@
-// What the demo shows: a trip and the streets along it, from files or generated.
+// The scene of the demo: a trip and the streets along it, from files or generated.
 
 import EnrouteWire
 import Foundation
@@ -10,7 +10,7 @@ import Journeys
 
 /// Your rider's trip, the town around it, and streets to draw.
 struct DemoScene: Sendable {
-    /// From the shop to your door.
+    /// The trip from the shop to your door.
     let journey: Journey
     let grid: StreetGrid
     let streets: [UInt8]?
@@ -19,7 +19,7 @@ struct DemoScene: Sendable {
     /// Streets of the town, which is as wide as the map of the desk.
     private static let rows = 11
     private static let columns = 20
-    /// Where your door is in a generated town: about 1.2 km from the shop.
+    /// The corner of your door in a generated town: about 1.2 km from the shop.
     private static let home = StreetGrid.Corner(row: 8, column: 11)
 
     /// - Throws: `JourneyError`.

@@ -44,32 +44,14 @@ struct DemoStage: Sendable {
         let orders = DemoOrders(
             mint: try await TokenMint(
                 secret: secret, issuer: DemoGatewayCommand.issuer, audience: DemoGatewayCommand.issuer),
-            // What it retries is on the stage anyway: a button has just caused it.
+            // Retries are not reported here: a button of the stage has just caused them.
             url: self.url("http", self.ports.town), client: HTTPClient(configuration: try self.http()), report: { _ in }
         )
         defer { orders.client.shutdown { _ in } }
-        let (ready, isReady) = AsyncStream.makeStream(of: Void.self)
         try await withThrowingTaskGroup(of: Void.self) { group in
             defer { group.cancelAll() }
-            for (role, process) in redis {
-                group.addTask {
-                    try await process.run(pause: .zero) { untilEnd in
-                        try await self.runRedis(role) {
-                            isReady.yield()
-                            await untilEnd()
-                        }
-                    }
-                }
-            }
-            try await Self.await(redis.count, of: ready, in: &group)
-            for (number, process) in gateways.enumerated() {
-                group.addTask {
-                    try await process.run(pause: Self.restartPause) { untilEnd in
-                        try await self.run(gateway, number, untilEnd) { isReady.yield() }
-                    }
-                }
-            }
-            try await Self.await(gateways.count, of: ready, in: &group)
+            try await self.start(redis, in: &group)
+            try await self.start(gateways, gateway, in: &group)
             let follower = DemoFollower(
                 orders: orders, controls: controls, socket: self.url("ws", self.ports.customer), trust: self.trust)
             let faults = DemoFaults(
@@ -79,14 +61,7 @@ struct DemoStage: Sendable {
             let panel = DemoPanel(
                 controls: controls, follower: follower, faults: faults, orders: orders, gateways: gateways,
                 redis: redis.map(\.process), relay: self.relay, origins: self.origins)
-            let (opened, isOpen) = AsyncStream.makeStream(of: Void.self)
-            group.addTask {
-                try await panel.run { port in
-                    self.ports.stageRelay.add(port)
-                    isOpen.yield()
-                }
-            }
-            try await Self.await(1, of: opened, in: &group)
+            try await self.start(panel, in: &group)
             await self.sayLink()
             let socket = self.url("ws", self.ports.town)
             let town = DemoTown(grid: self.scene.grid, orders: orders, seed: self.seed)
@@ -102,6 +77,51 @@ struct DemoStage: Sendable {
             group.addTask { try await story.run() }
             while try await group.next() != nil {}
         }
+    }
+
+    /// Starts both redis-servers, and waits until they answer.
+    private func start(
+        _ redis: [(role: RedisRole, process: DemoProcess)], in group: inout ThrowingTaskGroup<Void, any Error>
+    ) async throws {
+        let (ready, isReady) = AsyncStream.makeStream(of: Void.self)
+        for (role, process) in redis {
+            group.addTask {
+                try await process.run(pause: .zero) { untilEnd in
+                    try await self.runRedis(role) {
+                        isReady.yield()
+                        await untilEnd()
+                    }
+                }
+            }
+        }
+        try await Self.await(redis.count, of: ready, in: &group)
+    }
+
+    /// Starts the gateways, and waits until they accept connections.
+    private func start(
+        _ gateways: [DemoProcess], _ gateway: DemoGateway, in group: inout ThrowingTaskGroup<Void, any Error>
+    ) async throws {
+        let (ready, isReady) = AsyncStream.makeStream(of: Void.self)
+        for (number, process) in gateways.enumerated() {
+            group.addTask {
+                try await process.run(pause: Self.restartPause) { untilEnd in
+                    try await self.run(gateway, number, untilEnd) { isReady.yield() }
+                }
+            }
+        }
+        try await Self.await(gateways.count, of: ready, in: &group)
+    }
+
+    /// Starts the page with the phones and the buttons, and waits until it can be opened.
+    private func start(_ panel: DemoPanel, in group: inout ThrowingTaskGroup<Void, any Error>) async throws {
+        let (opened, isOpen) = AsyncStream.makeStream(of: Void.self)
+        group.addTask {
+            try await panel.run { port in
+                self.ports.stageRelay.add(port)
+                isOpen.yield()
+            }
+        }
+        try await Self.await(1, of: opened, in: &group)
     }
 
     /// Waits for `count` elements, or for the first task that fails.
@@ -136,7 +156,7 @@ struct DemoStage: Sendable {
             let path = "\(self.folder)/streets.geojson"
             try Data(streets).write(to: URL(filePath: path))
             arguments += ["--streets", path]
-            // Streets that were drawn for a map are not always a network that can be searched.
+            // Streets that were drawn for a map do not always form a network for routing.
             let network = "\(self.folder)/streets.network"
             do {
                 _ = try StreetCompiler.compile(inputs: [path], output: network)
@@ -177,8 +197,8 @@ struct DemoStage: Sendable {
         return configuration
     }
 
-    /// Writes the pages that differ from the built-in ones: the rider's page reads the location from the stage's phone. So no page
-    /// of a real gateway contains any of this.
+    /// Writes the pages that differ from the built-in ones: the rider's page reads the location from the stage's phone. This
+    /// keeps the demo's code out of the pages of real gateways.
     ///
     /// - Returns: the folder.
     private func writePages() throws -> String {

@@ -1,5 +1,6 @@
-// Your order, from its placement to your door, and again when you want another one. It starts when somebody opens the stage. The
-// rider's page on the stage is the rider's phone: it presses the buttons and reports the location. Without it, this process does.
+// Your order, from its placement to your door, and again when you want another one. It starts when somebody opens the stage.
+// The rider's page on the stage is the rider's phone: it presses the buttons and reports the location. While it is not open,
+// this process does both.
 
 import Access
 import EnrouteClient
@@ -25,7 +26,7 @@ struct DemoStory: Sendable {
     /// Pauses between the steps, at speed 1.
     private static let kitchenPause = Duration.seconds(6)
     private static let shopPause = Duration.seconds(4)
-    /// How long the rider's page has to take a step, before this process takes it. A final step can be undone for 10 s.
+    /// How long to wait for the rider's page to perform a step before this process does. A final step can be undone for 10 s.
     private static let pagePatience = Duration.seconds(6)
     private static let finalPatience = Duration.seconds(18)
     private static let failurePause = Duration.seconds(2)
@@ -51,7 +52,7 @@ struct DemoStory: Sendable {
             }
             _ = self.controls.takeWish()
             try await self.until { self.controls.takeWish() }
-            // Until now its page showed how it ended.
+            // Until now, the customer's page showed how the order ended.
             if let order = self.controls.order { await self.town.forgetYours(order.job) }
         }
     }
@@ -60,7 +61,7 @@ struct DemoStory: Sendable {
         while !isSo() { try await Task.sleep(for: Self.pollPause) }
     }
 
-    /// Pauses for a time that the speed divides.
+    /// Pauses for a time that is divided by the speed.
     private func pause(_ duration: Duration) async throws { try await Task.sleep(for: duration / self.controls.speed) }
 
     // MARK: one order
@@ -104,7 +105,8 @@ struct DemoStory: Sendable {
         return job
     }
 
-    /// The rider takes a step: their page presses the button, you do, or this process asks for it after a while.
+    /// Waits for a step of the rider: the rider's page presses the button, you do, or this process sends the request after a
+    /// while.
     private func step(_ step: String, _ job: JobID, _ plot: String) async throws {
         let isFinal = step == "completed"
         if self.controls.hasPhone {
@@ -121,13 +123,13 @@ struct DemoStory: Sendable {
 
     private static let steps = ["accepted", "arrived_at_store", "picked_up", "in_transit"]
 
-    /// Whether the rider's task has reached a step. A completed task does not exist any longer.
+    /// Whether the rider's task has reached a step. A completed task no longer exists.
     private func isTaken(_ step: String, _ job: JobID) async throws -> Bool {
         guard let task = try await self.orders.task(of: job, rider: Self.rider) else { return true }
         return (Self.steps.firstIndex(of: task) ?? 0) >= (Self.steps.firstIndex(of: step) ?? Self.steps.count)
     }
 
-    /// Moves the rider's phone along the way, until the arrival or until the order ends in another way.
+    /// Moves the rider's phone along the route until it arrives, or until the order ends in another way.
     private func ride(_ job: JobID) async throws {
         self.controls.order?.isUnderway = true
         defer { self.controls.order?.isUnderway = false }
@@ -141,7 +143,7 @@ struct DemoStory: Sendable {
                 let now = ContinuousClock.now
                 if self.controls.ride(now - before) { return }
                 before = now
-                // You may have ended it: on the rider's phone, or as the customer or the dispatcher.
+                // You may have ended the order: on the rider's phone, or as the customer or the dispatcher.
                 guard now - checkedAt > .seconds(3) else { continue }
                 checkedAt = now
                 guard try await self.orders.task(of: job, rider: Self.rider) != nil else { return }

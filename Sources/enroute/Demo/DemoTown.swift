@@ -1,5 +1,5 @@
-// The town of the demo: riders who deliver, and orders in every state. Each finished order is replaced by a new one and erased a
-// little later, so that the town does not grow.
+// The town of the demo: riders who deliver, and orders in every state. Each finished order is replaced by a new one and erased
+// a little later, so that the town does not grow.
 
 import Access
 import EnrouteClient
@@ -15,13 +15,13 @@ struct TownOrder: Sendable {
     let shop: StreetGrid.Corner
     let home: StreetGrid.Corner
     var status = JobStatus.pendingVendorAcceptance
-    /// Whether the vendor is ready before a rider is there.
+    /// Whether the vendor finishes the order before a rider arrives.
     var isEarly = false
     /// When the vendor takes the next step.
     var due = ContinuousClock.now
 }
 
-/// The orders that have no rider yet, and those that are over.
+/// The orders that have no rider yet, and finished ones.
 actor DemoTown {
     /// Yours is one of these riders and orders.
     static let riders = 40
@@ -30,11 +30,11 @@ actor DemoTown {
     private static let blocks = 4...10
     /// Requests at the same time while the town is built.
     private static let builders = 6
-    /// How long an order that is over stays readable.
+    /// How long a finished order stays readable.
     private static let memory = Duration.seconds(300)
     private static let kitchenPause = Duration.seconds(2)
-    /// The promise of a new order, in seconds from now: an order takes about 20 minutes, most of which it waits for a rider.
-    /// One order in `lateOneIn` of the first ones is late already.
+    /// The end of the promised time of a new order, in seconds from now. An order takes about 20 minutes and spends most of
+    /// them waiting for a rider. Of the first orders, one in `lateOneIn` is already late.
     private static let promise = 1_500...3_600
     private static let lateOneIn = 14
     private static let earlyOneIn = 20
@@ -51,7 +51,7 @@ actor DemoTown {
 
     init(grid: StreetGrid, orders: DemoOrders, seed: UInt64) {
         (self.grid, self.requests, self.random) = (grid, orders, SeededGenerator(seed: seed ^ 0x746F_776E))
-        // The numbers of another run differ, because browsers cache the last state of an order.
+        // Numbers differ between runs, because browsers cache the last state of an order.
         self.number = Int.random(in: 1..<90) * 1_000
     }
 
@@ -68,7 +68,7 @@ actor DemoTown {
         }
     }
 
-    /// Adds orders until there are enough. A request that fails is repeated with the next look at the kitchen.
+    /// Adds orders until there are enough. A failed request is repeated the next time the vendors' steps are checked.
     private func fill() async {
         while self.open < Self.orders - 1 {
             self.open += 1
@@ -141,14 +141,14 @@ actor DemoTown {
 
     private static let kitchenSteps: [JobStatus] = [.pendingVendorAcceptance, .accepted, .preparing, .readyForPickup]
 
-    /// The vendor takes the next step.
+    /// Performs the vendor's next step.
     private func advance(_ order: inout TownOrder) async throws {
         guard let at = Self.kitchenSteps.firstIndex(of: order.status), at + 1 < Self.kitchenSteps.count else { return }
         order.status = Self.kitchenSteps[at + 1]
         try await self.requests.set(order.status, of: order.job)
     }
 
-    /// The vendors take the steps that are due. A request that fails is repeated the next time.
+    /// Performs the vendors' steps that are due. A failed request is repeated the next time.
     private func cook() async {
         // Orders in the queue stay in it while a request waits, unless a rider claims them.
         // An order that is ready and has no rider alarms the desk, so most become ready when their rider arrives.
@@ -162,7 +162,7 @@ actor DemoTown {
         }
     }
 
-    /// Assigns the order that waited longest to a rider, and adds a new one.
+    /// Assigns the order that has waited longest to a rider, and adds a new one.
     func claim(for rider: DemoOrders.Party) async throws -> TownOrder {
         if self.queue.isEmpty {
             self.queue.append(try await self.place())
@@ -173,7 +173,7 @@ actor DemoTown {
         return order
     }
 
-    /// The vendor finishes an order, because its rider waits.
+    /// Finishes an order's preparation, because its rider is waiting.
     func finish(_ order: TownOrder) async throws {
         var order = order
         while order.status != .readyForPickup { try await self.advance(&order) }
@@ -187,13 +187,13 @@ actor DemoTown {
         }
     }
 
-    /// An order of the town is over, and is erased later.
+    /// Erases a finished order of the town later.
     func forget(_ job: JobID) {
         self.open -= 1
         self.over.append((job, .now))
     }
 
-    /// An order of yours is over, and is erased later.
+    /// Erases a finished order of yours later.
     func forgetYours(_ job: JobID) { self.over.append((job, .now)) }
 
     /// The next number of an order.

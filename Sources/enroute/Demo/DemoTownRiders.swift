@@ -1,5 +1,5 @@
-// The riders of the demo's town. Each rides to a shop, picks an order up, brings it to its customer and takes the next one, and
-// reports over a connection of its own as a phone does.
+// The riders of the demo's town. Each rides to a shop, picks up an order, delivers it and continues with the next one. It
+// reports over a connection of its own, as a phone does.
 
 import Access
 import EnrouteClient
@@ -26,10 +26,10 @@ struct DemoTownRiders: Sendable {
     private static let afterFailure = Duration.seconds(5)
     /// Between the starts of two riders, so that they do not all sign in at once.
     private static let startPause = Duration.milliseconds(40)
-    /// One rider in so many loses GPS for a while, in cycles of `faultCycle` seconds.
+    /// One rider in this many loses GPS for a while, in cycles of `faultCycle` seconds.
     private static let faultyOneIn = 13
-    /// The follower measures at the first riders only: every subscription is an entry of the audit trail, which would show
-    /// little else.
+    /// The follower measures only the first riders: every subscription is an entry of the audit trail, which would otherwise
+    /// show little else.
     private static let followed = 8
     private static let faultCycle: Int64 = 240
     private static let faultSeconds: Int64 = 60
@@ -61,7 +61,8 @@ struct DemoTownRiders: Sendable {
                 try await self.deliver(&shift)
             } catch {
                 if Task.isCancelled { return }
-                // A button of the stage may have caused it. The order is given up and the rider takes another one.
+                // A button of the stage may have caused the error. The order is given up, and the rider continues with another
+                // one.
                 if let order = shift.order { await self.giveUp(order) }
                 shift.order = nil
                 try? await Task.sleep(for: Self.afterFailure)
@@ -69,7 +70,7 @@ struct DemoTownRiders: Sendable {
         }
     }
 
-    /// What a rider does at the moment.
+    /// The current state of a rider.
     private struct Shift {
         let rider: DemoOrders.Party
         let number: Int
@@ -82,7 +83,7 @@ struct DemoTownRiders: Sendable {
         var trips = 0
     }
 
-    /// One order from the way to the shop to the door of the customer.
+    /// Delivers one order: to the shop, then to the customer's door.
     private func deliver(_ shift: inout Shift) async throws {
         let order: TownOrder
         if let next = shift.next { order = next } else { order = try await self.town.claim(for: shift.rider) }
@@ -110,7 +111,7 @@ struct DemoTownRiders: Sendable {
             everySeconds: seconds, startingAt: WallClock.nowMilliseconds)
     }
 
-    /// Rides to a shop. Operations see where, by the rider's heartbeats; customers do not.
+    /// Rides to a shop. Operations staff see the rider through its heartbeats; customers do not.
     private func ride(_ shift: Shift, from: StreetGrid.Corner, to: StreetGrid.Corner) async throws {
         for fix in self.journey(shift, from: from, to: to, every: Self.heartbeat).fixes {
             let place = ["lat": fix.latitude, "lon": fix.longitude]
@@ -121,7 +122,7 @@ struct DemoTownRiders: Sendable {
 
     private func travel(_ shift: Shift, _ order: TownOrder) async throws {
         var journey = self.journey(shift, from: order.shop, to: order.home, every: Self.reportInterval)
-        // At the start of the demo the riders are anywhere on their ways.
+        // At the start of the demo, the riders are somewhere on their routes.
         if shift.trips == 0 { journey = journey.dropping(first: Int.random(in: 0...journey.fixes.count / 2)) }
         if shift.number <= Self.followed { self.follower.follow(order.job) }
         defer { self.follower.unfollow(order.job) }
@@ -136,7 +137,7 @@ struct DemoTownRiders: Sendable {
         ).travel()
     }
 
-    /// Shows that the rider is reachable, until the task is cancelled.
+    /// Keeps the rider reachable until the task is cancelled.
     private func sendHeartbeats(of rider: DemoOrders.Party) async throws {
         while true {
             try await Task.sleep(for: .seconds(3 * Self.heartbeat))

@@ -1,4 +1,4 @@
-// The settings of a gateway on this machine, for the demo and for development: loopback only, nothing to wait for when it stops.
+// The settings of a gateway on this machine, for the demo and for development: loopback only, and no waiting when it stops.
 
 import Access
 import EnrouteWire
@@ -25,8 +25,9 @@ extension GatewaySettings {
             tokens: TokenVerifier(keys: [try await .hs256(secret: secret)], issuer: issuer, audience: issuer))
         settings.drainAccept = .zero
         settings.drain = .seconds(1)
-        // Everything runs on one machine, so another gateway would not be faster: a lagging one accepts connections too.
-        // With the default, a busy desktop paused accepting, and the end of the trip was never reported.
+        // Everything runs on one machine, so another gateway would not be faster: even a lagging one should accept
+        // connections. With the default, a gateway on a busy desktop stopped accepting, and the end of the trip was never
+        // reported.
         settings.overload.loopLagMilliseconds = Self.longestLoopLagMilliseconds
         settings.management = nil
         return settings

@@ -41,7 +41,7 @@ struct DevCommand: AsyncParsableCommand {
               enroute dev --json > dev.json
             """))
 
-    @Option(help: "Port to listen on, on 127.0.0.1; 0 for any free one.")
+    @Option(help: "Port to listen on, on 127.0.0.1: 1 to 65535, or 0 for any free one.")
     var port = 8080
 
     @Option(help: "Number of further jobs with moving riders, 0 to \(DevRiders.most): seed-1, seed-2 and so on.")
@@ -83,8 +83,7 @@ struct DevCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        disableCoreDumps()
-        exitImmediatelyOnCrash()
+        prepareForCrash()
         try await exitingCleanly {
             let folder = try DevFolder(path: self.folder)
             defer { folder.remove() }

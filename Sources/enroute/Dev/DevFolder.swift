@@ -1,5 +1,5 @@
-// The folder that `enroute dev` fills for the apps and commands of a developer: where the gateway is, tokens, what they are signed
-// with, enroute.js and an example. Only its owner may enter it, because tokens are credentials even on this machine.
+// The folder that `enroute dev` fills for the apps and commands of a developer: the gateway's URL, tokens, their secret,
+// enroute.js and an example. Only its owner may enter it, because tokens are credentials even on this machine.
 
 import Foundation
 import WebAssets
@@ -12,16 +12,16 @@ struct DevFolder {
     static let name = ".enroute-dev"
     /// The file with the gateway's URL and the tokens, which `enroute job` and `enroute rider` read.
     static let credentials = "client.json"
-    /// The file that says whose folder it is.
+    /// The file that shows that `enroute dev` created the folder.
     static let marker = "CREATED-BY-ENROUTE-DEV"
 
-    /// It was there before, and empty.
+    /// Whether the folder existed before, empty.
     private let isForeign: Bool
     private let use: ExclusiveFile
 
     /// - Parameter path: relative to the current folder, or absolute.
-    /// - Throws: `ConfigurationError` if something else is at the path, or another `enroute dev` uses it, so that no file of
-    ///   anybody is overwritten or removed.
+    /// - Throws: `ConfigurationError` if something else is at the path, or if another `enroute dev` uses it, so that nobody's
+    ///   files are overwritten or removed.
     init(path: String) throws {
         self.path = URL(filePath: path).standardizedFileURL.path.trimmingSuffix("/")
         let content = try? FileManager.default.contentsOfDirectory(atPath: self.path)
@@ -34,7 +34,7 @@ struct DevFolder {
         }
         self.isForeign = content?.isEmpty == true
         let path = self.path
-        // The marker first, so that an interrupted start can be repeated.
+        // The marker is written first, so that an interrupted start can be repeated.
         let use = try Self.creating(path) {
             try FileManager.default.createDirectory(
                 atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -73,7 +73,7 @@ struct DevFolder {
         }
     }
 
-    /// Removes the files, the marker last, and the folder unless something else is in it or it was there before.
+    /// Removes the files, the marker last. Removes the folder too, unless it contains other files or existed before.
     func remove() {
         for name in [Self.credentials, DevSigning.file, "follow.mjs", "package.json"] + Self.modules + [Self.marker] {
             try? FileManager.default.removeItem(atPath: "\(self.path)/\(name)")
@@ -84,7 +84,7 @@ struct DevFolder {
     /// The files of enroute.js.
     private static var modules: [String] { EmbeddedFiles.pages.keys.filter { $0.hasPrefix("enroute") }.sorted() }
 
-    /// Node.js treats the modules as modules, and an app can install the folder.
+    /// Tells Node.js to treat the files as modules, and lets an app install the folder.
     private static let package = """
         {"name": "@enroute/client", "private": true, "type": "module", "exports": {".": "./enroute.js", "./*": "./enroute-*.js"}}
 
@@ -118,7 +118,7 @@ struct DevFolder {
         """
 }
 
-/// Where a gateway for development is, and tokens for it.
+/// The URL of a gateway for development, and tokens for it.
 struct DevCredentials: Codable, Equatable {
     /// Without a trailing slash.
     var url: String
@@ -126,6 +126,19 @@ struct DevCredentials: Codable, Equatable {
     var tokens: [String: String]
 
     init(url: String, tokens: [String: String]) { (self.url, self.tokens) = (url, tokens) }
+
+    /// - Returns: `nil` where `enroute dev` does not run.
+    static func stored(in folder: String) throws -> Self? {
+        let path = "\(folder)/\(DevFolder.credentials)"
+        guard let data = FileManager.default.contents(atPath: path) else { return nil }
+        guard let credentials = try? Self(data) else {
+            throw ConfigurationError(description: "\(path) is not a file of enroute dev. Restart enroute dev.")
+        }
+        return credentials
+    }
+
+    /// The URL for WebSockets; `url` starts with http.
+    var webSocketURL: String { "ws" + self.url.dropFirst("http".count) }
 
     init(_ json: Data) throws { self = try JSONDecoder().decode(Self.self, from: json) }
 

@@ -1,5 +1,5 @@
-// What `enroute dev` prints: a shell script of at most 100 columns that sets variables and does the first steps of an app. A test
-// runs every line of it.
+// The output of `enroute dev`: a shell script of at most 100 columns that sets variables and performs the first steps of an
+// app. A test runs every line of it.
 
 import Access
 import EnrouteWire
@@ -46,7 +46,7 @@ struct DevGuide: Sendable {
 
     // MARK: the script
 
-    /// A command, and what it does.
+    /// A command and its explanation.
     struct Step: Codable, Equatable {
         let title: String
         let command: String
@@ -145,7 +145,7 @@ struct DevGuide: Sendable {
         }
     }
 
-    /// An assignment that every POSIX shell understands, on several lines where it is longer than one.
+    /// An assignment for any POSIX shell, split into several lines if it is too long.
     static func export(_ name: String, _ value: String) -> String {
         // Between double quotes, a shell interprets only these characters, and removes a backslash at the end of a line.
         let pieces = value.map { "\\\"$`".contains($0) ? "\\\($0)" : String($0) }

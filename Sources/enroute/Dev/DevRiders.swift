@@ -1,4 +1,5 @@
-// Riders that move while `enroute dev` runs: each travels through a generated town, finishes its visit and starts the next.
+// Riders that move while `enroute dev` runs: each travels through a generated town, finishes its visit and starts the next
+// one.
 
 import Access
 import EnrouteClient
@@ -11,10 +12,10 @@ import NIOHTTP1
 /// The riders of a gateway for development.
 struct DevRiders: Sendable {
     let orders: DemoOrders
-    /// How often the rider whose token is printed says that it is reachable.
+    /// The interval of the heartbeats of the rider whose token is printed.
     var heartbeat = Self.usualHeartbeat
 
-    /// Three times in the time after which a rider without heartbeats is unreachable.
+    /// A third of the time after which a rider without heartbeats is unreachable.
     static let usualHeartbeat = Duration.seconds(30)
     /// Maximum number of riders: each is a connection in this process.
     static let most = 200
@@ -26,11 +27,12 @@ struct DevRiders: Sendable {
     private static let pause = Duration.seconds(1)
     private static let day = Duration.seconds(86_400)
 
-    /// Keeps a rider reachable until the task is cancelled, so that it can be assigned for as long as people read.
+    /// Keeps a rider reachable until the task is cancelled, so that it can be assigned while people read the output.
     func keepReachable(_ rider: DemoOrders.Party) async throws {
         while true {
             try await Task.sleep(for: self.heartbeat)
-            // Refused when the rider was set offline, or has another device: the person who tries the gateway decides.
+            // Refused if the rider was set offline or uses another device. The person who tries the gateway decides that, so
+            // it is ignored.
             _ = try? await self.orders.send(.PUT, "riders/me/presence", [:], by: rider)
         }
     }
@@ -49,7 +51,7 @@ struct DevRiders: Sendable {
     func move(_ count: Int) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 1..<count + 1 { group.addTask { try await self.move(rider: number) } }
-            // Without riders there is nothing to do but to wait for the end.
+            // Without riders, only wait for the end.
             group.addTask { while true { try await Task.sleep(for: Self.day) } }
             try await group.waitForAll()
         }
@@ -60,7 +62,7 @@ struct DevRiders: Sendable {
         var trips = 0
         while !Task.isCancelled {
             trips += 1
-            // The first job of each rider has a name that people can guess.
+            // The first job of each rider has a predictable name.
             let job = JobID(trips == 1 ? "seed-\(number)" : "seed-\(number)-\(trips)")!
             do {
                 try await self.travel(rider, job, seed: UInt64(number) &+ UInt64(trips) << 16)
@@ -71,7 +73,7 @@ struct DevRiders: Sendable {
         }
     }
 
-    /// One job from its creation to its end.
+    /// Performs one job from its creation to its end.
     private func travel(_ rider: DemoOrders.Party, _ job: JobID, seed: UInt64) async throws {
         let journey = StreetGrid.generate(seed: seed).trip(seed: seed, startingAt: WallClock.nowMilliseconds)
         try await self.describe(rider)

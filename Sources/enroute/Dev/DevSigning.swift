@@ -1,5 +1,5 @@
-// What `enroute dev` signs tokens with. It is in the folder of `enroute dev`, so that `enroute token` makes tokens of further
-// people there, and explains them. It is valid for the gateway of that process only.
+// The secret with which `enroute dev` signs tokens. It is stored in the folder of `enroute dev`, so that `enroute token` can
+// make and explain tokens of further people there. It is valid only for the gateway of that process.
 
 import Foundation
 
@@ -34,7 +34,7 @@ struct DevSigning: Codable, Equatable, Sendable {
         return signing
     }
 
-    /// The same as settings.
+    /// The same values as settings.
     fileprivate var settings: [String: String] {
         [
             "ENROUTE_TOKEN_SECRET": self.secret, "ENROUTE_TOKEN_ISSUER": self.issuer,
@@ -44,16 +44,30 @@ struct DevSigning: Codable, Equatable, Sendable {
 }
 
 extension ProcessConfiguration {
-    /// The settings of the environment. If they name no key of tokens and `enroute dev` runs in this folder, its secret is one.
+    /// The settings that each give a key for tokens.
+    private static let tokenKeySettings = [
+        "ENROUTE_TOKEN_SECRET", "ENROUTE_TOKEN_PUBLIC_KEY_FILES", "ENROUTE_TOKEN_JWKS_URL",
+        "ENROUTE_TOKEN_PROVIDERS_FILE",
+    ]
+
+    private var folderOfDev: String { self.text("ENROUTE_CLIENT_FOLDER") ?? DevFolder.name }
+
+    /// Returns the settings of the environment. If they contain no key for tokens and `enroute dev` runs in this folder, its
+    /// secret is added.
     func withSecretOfDev() throws -> ProcessConfiguration {
-        let keys = [
-            "ENROUTE_TOKEN_SECRET", "ENROUTE_TOKEN_PUBLIC_KEY_FILES", "ENROUTE_TOKEN_JWKS_URL",
-            "ENROUTE_TOKEN_PROVIDERS_FILE",
-        ]
-        guard !keys.contains(where: self.isSet),
-            let signing = try DevSigning.stored(in: self.text("ENROUTE_CLIENT_FOLDER") ?? DevFolder.name)
+        guard !Self.tokenKeySettings.contains(where: self.isSet),
+            let signing = try DevSigning.stored(in: self.folderOfDev)
         else { return self }
         return ProcessConfiguration(
             SettingSources(environment: ProcessInfo.processInfo.environment.merging(signing.settings) { $1 }))
+    }
+
+    /// The gateway of `enroute dev` and the settings with its secret; `nil` if the settings name a key of tokens, or if
+    /// `enroute dev` does not run in this folder.
+    func dev() throws -> (credentials: DevCredentials, configuration: ProcessConfiguration)? {
+        guard !Self.tokenKeySettings.contains(where: self.isSet),
+            let credentials = try DevCredentials.stored(in: self.folderOfDev)
+        else { return nil }
+        return (credentials, try self.withSecretOfDev())
     }
 }

@@ -24,7 +24,7 @@ struct DevWebhook: Codable, Equatable {
 
     /// Adds endpoints to the gateway's ledger. Called before the gateway starts, so that they receive every event.
     ///
-    /// - Parameter secret: of all of them.
+    /// - Parameter secret: signs the requests to all endpoints.
     /// - Throws: `WebhookOperations.Refusal` or `RedisError`.
     static func add(
         _ urls: [String], secret: String, to gateway: GatewaySettings, logger: Logger
@@ -47,8 +47,8 @@ struct DevWebhook: Codable, Equatable {
 }
 
 extension WebhookSettings {
-    /// Endpoints may be on this machine. People start their receivers late and change them, so an event that is not accepted is
-    /// sent again every two seconds, for an hour.
+    /// Endpoints may be on this machine. Developers start their receivers late and change them, so an event that is not
+    /// accepted is sent again every two seconds, for an hour.
     static var development: WebhookSettings {
         var settings = WebhookSettings.usual
         settings.allowsPlainLoopback = true

@@ -1,4 +1,4 @@
-// A file that one process at a time holds. The kernel lets go of it when the process ends, however it ends.
+// A file that only one process at a time can hold. The kernel releases it when the process ends, for whatever reason.
 
 import Foundation
 
@@ -6,7 +6,7 @@ import Foundation
 final class ExclusiveFile: Sendable {
     private let descriptor: Int32
 
-    /// Creates the file if it is missing, and writes a text for whoever opens it. Only its owner may read it.
+    /// Creates the file if it is missing, and writes a text for people who open it. Only its owner may read it.
     ///
     /// - Returns: `nil` if another process holds it.
     /// - Throws: `POSIXError` if it cannot be written.

@@ -1,4 +1,4 @@
-// When a client reconnects: after a random delay that grows with each failure, so that many clients do not come back at once.
+// When a client reconnects: after a random delay that grows with each failure, so that many clients do not reconnect at once.
 
 /// Delays between attempts to connect: random(0, min(longest, shortest * 2^n)).
 struct ReconnectBackoff: Sendable {

@@ -1,5 +1,5 @@
-// When a rider may send its next report: not faster than the gateway publishes and accepts messages, not more often than the
-// gateway requests, and not before the delay of a refusal is over. Fixes in between are skipped: the newest one replaces them.
+// When a rider may send its next report: not faster than the gateway publishes and accepts messages, not more often than it
+// requests, and not before the delay of a refusal is over. Fixes in between are skipped, because the newest one replaces them.
 
 import EnrouteWire
 
@@ -28,7 +28,7 @@ struct ReportPace: Sendable {
 
     init(followsRequestedRate: Bool) { self.followsRequestedRate = followsRequestedRate }
 
-    /// How much longer than its limit the interval between two messages is: messages do not all travel for the same time.
+    /// The factor by which messages are sent more slowly than the limit, because not all messages travel for the same time.
     private static let messageMargin = 1.05
 
     /// Updates the minimum intervals from the gateway's limits.

@@ -1,36 +1,35 @@
-// The model behind `enroute size`: what each part of the load costs. Costs are added up, so it is a straight line through what
-// was measured.
+// The model behind `enroute size`: the costs of each part of the load. The costs are added up, so the model is linear.
 
 /// The costs of the model: µs of CPU time and KB of memory.
 ///
-/// In each second, a gateway works for `gatewayIdle` µs, and for the others of its costs times what there is of each; so does
-/// Redis with `redisIdle` and its costs.
+/// In each second, a gateway works for `gatewayIdle` µs plus, for each other cost, the cost times the number of its units. The
+/// same holds for Redis, with `redisIdle` and its costs.
 struct SizingCoefficients: Equatable, Sendable {
-    /// A gateway without clients, a second: its timers and its checks of Redis.
+    /// Per second, for a gateway without clients: its timers and its checks of Redis.
     var gatewayIdle: Double
-    /// A report, for any number of jobs: reading it, and the place of its rider.
+    /// Per report, for any number of jobs: reading it, and updating its rider's position.
     var perReport: Double
-    /// A location, which is a report for one job, until Redis has accepted it.
+    /// Per location (a report for one job), until Redis has accepted it.
     var perLocation: Double
     /// A location sent to one follower.
     var perDelivery: Double
-    /// A rider, a second: its heartbeats and the validation of its trip.
+    /// Per rider and second: heartbeats and the validation of its trip.
     var perRider: Double
-    /// A job that somebody follows, a second: rereading and arrival times.
+    /// Per followed job and second: resyncs and arrival times.
     var perFollowedJob: Double
-    /// A follower, a second: its pings.
+    /// Per follower and second: pings.
     var perFollower: Double
     /// The cost of a location with two event loops, relative to one.
     var severalLoops: Double
-    /// Redis without locations, a second.
+    /// Per second, for a Redis without locations.
     var redisIdle: Double
-    /// A report, for any number of jobs.
+    /// Per report, for any number of jobs.
     var redisPerReport: Double
-    /// A location: the script that stores and publishes it.
+    /// Per location: the script that stores and publishes it.
     var redisPerLocation: Double
-    /// A rider, a second.
+    /// Per rider and second.
     var redisPerRider: Double
-    /// The cost of a location in all masters of a cluster, relative to one Redis.
+    /// The cost of a location, summed over all masters of a cluster, relative to that of one Redis.
     var cluster: Double
     /// Resident memory of a gateway without clients.
     var gatewayKB: Double
@@ -38,8 +37,8 @@ struct SizingCoefficients: Equatable, Sendable {
     var perConnectionKB: Double
     /// A client's connection with a full TLS handshake, sign-in and subscription.
     var perNewConnection: Double
-    /// The model's error at a measured point to which it was not fitted, in %: 1,500 riders who report every 3 s, three followers
-    /// each. Above 0, the model estimates too much.
+    /// The error of the model in %, at a measured point that was not used for fitting: 1,500 riders who report every 3 s, with
+    /// three followers each. If positive, the model's estimate is too high.
     var gatewayError: Double
     var redisError: Double
     var memoryError: Double

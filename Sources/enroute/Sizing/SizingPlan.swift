@@ -1,4 +1,4 @@
-// How much hardware a fleet needs, by the costs that were measured.
+// Calculates the hardware for a fleet from the measured costs.
 
 /// A fleet at its busiest hour.
 struct SizingDemand: Equatable, Sendable {
@@ -11,10 +11,10 @@ struct SizingDemand: Equatable, Sendable {
 
     var jobs: Double { Double(self.riders) * Double(self.jobsPerRider) }
     var followers: Double { self.jobs * Double(self.followersPerJob) }
-    /// Of riders and followers.
+    /// The number of connections: of riders and of followers.
     var connections: Double { Double(self.riders) + self.followers }
     var reportsPerSecond: Double { Double(self.riders) / self.interval }
-    /// A report for several jobs is one location for each.
+    /// A report for several jobs counts as one location for each.
     var locationsPerSecond: Double { self.jobs / self.interval }
     var deliveriesPerSecond: Double { self.locationsPerSecond * Double(self.followersPerJob) }
     var followedJobs: Double { self.followersPerJob > 0 ? self.jobs : 0 }
@@ -28,23 +28,23 @@ struct SizingPlan: Equatable, Sendable, Encodable {
     /// Cores that the gateways keep busy, and cores to provide.
     var gatewayCoresBusy: Double
     var gatewayCores: Int
-    /// Of all gateways, while some clients are slow.
+    /// The memory of all gateways, while some clients are slow.
     var gatewayMemoryMB: Double
     /// Gateways of two cores, one of which may fail.
     var gateways: Int
     /// Cores that Redis keeps busy, both roles together, and masters to provide.
     var redisCoresBusy: Double
     var redisMasters: Int
-    /// Until all clients have reconnected, with all cores and full handshakes.
+    /// The time until all clients have reconnected, with all cores and full handshakes.
     var reconnectSeconds: Double
-    /// Above this share of a core it is full, in %.
+    /// The share of a core in % above which it counts as full.
     var utilisationPercent: Double
     var measured: String
     var assumptions: [String]
 
     /// Share of clients that are slow at the same time, each with a full queue.
     static let slowShare = 0.05
-    /// ENROUTE_LIMIT_QUEUE_BYTES by default.
+    /// The default of ENROUTE_LIMIT_QUEUE_BYTES.
     static let queueKB = 64.0
     static let coresPerGateway = 2
 
@@ -70,12 +70,12 @@ struct SizingPlan: Equatable, Sendable, Encodable {
         self.assumptions = Self.assumptions(utilisationPercent, costs)
     }
 
-    /// At least 1.
+    /// Rounds up to at least 1.
     private static func whole(_ cores: Double) -> Int { max(1, Int(cores.rounded(.up))) }
 
     // MARK: the model
 
-    /// µs of one gateway with one event loop, a second.
+    /// µs per second of one gateway with one event loop.
     static func gatewayMicroseconds(_ demand: SizingDemand, _ costs: SizingCoefficients) -> Double {
         let events =
             costs.perReport * demand.reportsPerSecond + costs.perLocation * demand.locationsPerSecond
@@ -86,13 +86,13 @@ struct SizingPlan: Equatable, Sendable, Encodable {
         return costs.gatewayIdle + events + people
     }
 
-    /// µs of one Redis with both roles, a second.
+    /// µs per second of one Redis with both roles.
     static func redisMicroseconds(_ demand: SizingDemand, _ costs: SizingCoefficients) -> Double {
         costs.redisIdle + costs.redisPerReport * demand.reportsPerSecond
             + costs.redisPerLocation * demand.locationsPerSecond + costs.redisPerRider * Double(demand.riders)
     }
 
-    /// KB of one gateway.
+    /// KB of memory of one gateway.
     static func residentKB(_ demand: SizingDemand, _ costs: SizingCoefficients) -> Double {
         costs.gatewayKB + costs.perConnectionKB * demand.connections
     }

@@ -1,5 +1,5 @@
-// Log lines on their way to standard error. A reader that stalls would block whoever writes, event loops among them, so one thread
-// writes, and everybody else only appends. The queue is bounded: when it is full, lines are lost, and the log says how many.
+// Log lines on their way to standard error. A stalled reader would block every writer, including event loops. So one thread
+// writes, and all others only append. The queue is bounded: when it is full, lines are lost, and the log says how many.
 
 import Dispatch
 import Foundation
@@ -9,9 +9,9 @@ import Telemetry
 
 /// A bounded queue of lines, and the thread that writes them in order. Thread-safe; appending does not wait.
 final class LogQueue: Sendable {
-    /// The most that waits for a slow reader, in bytes. Further lines are lost until the reader has caught up.
+    /// Maximum number of queued bytes. Further lines are lost until the reader has caught up.
     static let maxBytes = 1 << 20
-    /// How long the end of the process waits for the reader.
+    /// How long the process waits for the reader before it exits.
     static let patience = DispatchTimeInterval.seconds(1)
 
     private static let isInUseFlag = Atomic(false)
@@ -43,7 +43,7 @@ final class LogQueue: Sendable {
 
     /// - Parameters:
     ///   - line: with its line feed.
-    ///   - format: of the line that reports lost ones; `nil` for the same as before.
+    ///   - format: the format of the line that reports lost lines; `nil` for the same as before.
     func append(_ line: String, format: LogFormat? = nil) {
         if self.state.withLock({ $0.append(line, format) }) { self.wake.signal() }
     }
@@ -80,10 +80,10 @@ extension LogQueue {
     private struct State {
         let maxBytes: Int
         private var pending = Batch()
-        /// Of the pending lines and of those being written.
+        /// The size of the pending lines and of those being written.
         private var bytes = 0
         private var lost = 0
-        /// Stays until the reader has caught up, so that one line reports all losses, in their place.
+        /// Stays set until the reader has caught up, so that one line reports all losses, in the place where they occurred.
         private var isFull = false
         private(set) var isWriting = false
         private var format = LogFormat.logfmt
@@ -107,7 +107,7 @@ extension LogQueue {
             return !self.isWriting
         }
 
-        /// - Parameter mayReport: false after a failure. Otherwise a full disk would be written to in a loop.
+        /// - Parameter mayReport: `false` after a failure, because otherwise a full disk would be written to in a loop.
         /// - Returns: `nil` when everything is written. The thread then waits.
         mutating func next(mayReport: Bool) -> Batch? {
             if !self.pending.lines.isEmpty {

@@ -22,7 +22,7 @@ struct RedisInspection: Sendable {
             }
         }
 
-        /// The address where the admin signs in. Where the masters are discovered, it is the one of `master`, so that both
+        /// The address at which the admin signs in. Where masters are discovered, it is the address of `master`, so that both
         /// users reach the same node.
         func address(of admin: RedisAddress, at master: RedisAddress) -> RedisAddress {
             guard case .tcp(let host, let port) = master.endpoint else { return admin }
@@ -107,8 +107,8 @@ struct RedisInspection: Sendable {
         return ofLive + (ofLedger + [separation]).gravestFirst
     }
 
-    /// Whether the error may pass. A replica named in the URL is a mistake; a replica behind Sentinels or in a cluster means that
-    /// a failover is in progress.
+    /// Whether the error may pass. A replica named in the URL is a mistake; a replica behind Sentinels or in a cluster means
+    /// that a failover is in progress.
     private static func isUnavailable(_ error: RedisError, at address: RedisAddress) -> Bool {
         guard case .notMaster = error else { return error.isOutage }
         return switch address.endpoint {

@@ -1,7 +1,7 @@
 // Decides what systemd is notified of, and when: readiness, reloads, the stop, and the watchdog. `ServiceReporter` sends it.
 //
-// `READY=1` follows when the gateway accepts clients, so `systemctl restart` returns when the next gateway may be restarted. A
-// gateway that waits for Redis asks for more time again and again (`EXTEND_TIMEOUT_USEC`), because it would not start sooner
+// `READY=1` is sent when the gateway accepts clients, so `systemctl restart` returns when the next gateway may be restarted. A
+// gateway that waits for Redis repeatedly extends its start timeout (`EXTEND_TIMEOUT_USEC`), because it would not start sooner
 // if systemd killed it.
 
 /// The state of a service as its service manager knows it. A value; times are nanoseconds of CLOCK_MONOTONIC.
@@ -33,8 +33,8 @@ struct ServiceReport {
 
     init(watchdog: UInt64?) { self.watchdog = watchdog }
 
-    /// How often `tick` must be called, in nanoseconds. Often enough that the watchdog is fed in time, even if one attempt
-    /// finds an event loop late.
+    /// How often `tick` must be called, in nanoseconds. It is called often enough to feed the watchdog in time, even if one
+    /// call finds an event loop late.
     var tickInterval: UInt64 { max(10_000_000, min(1_000_000_000, (self.watchdog ?? .max) / 8)) }
 
     /// Returns the messages that are due.

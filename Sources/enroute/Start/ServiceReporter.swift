@@ -90,7 +90,7 @@ final class ServiceReporter: Sendable {
     }
 
     private func health(port: Int?) -> ServiceReport.Health {
-        // Redis has been reached shortly before the gateway listens.
+        // Redis was reached shortly before the gateway started to listen.
         let text = self.gateway.isReady ? port.map { "ready: listening on port \($0)" } ?? "starting" : nil
         return .init(
             readiness: text ?? self.gateway.readiness, silentMilliseconds: self.gateway.silentMilliseconds)

@@ -19,7 +19,8 @@ struct StartCheck: Sendable {
     /// Time between two checks while the gateway waits.
     static let pace = Duration.seconds(1)
 
-    /// - Parameter inspection: runs in production mode even in development, to warn about what would stop a gateway there.
+    /// - Parameter inspection: run in production mode even during development, to warn about what would stop a gateway in
+    ///   production.
     init(_ inspection: RedisInspection, logger: Logger) {
         self.inspection = inspection
         self.logger = logger

@@ -1,4 +1,4 @@
-// How similar two names are, to suggest the one that was meant.
+// Compares names, to suggest the one that was meant.
 
 extension String {
     /// The Levenshtein distance: characters to add, remove or change. Cost: O(product of the lengths).
@@ -17,7 +17,7 @@ extension String {
         return row[other.count]
     }
 
-    /// The most similar of these names; `nil` where none is similar.
+    /// The most similar of these names; `nil` if none is similar.
     func nearest(of names: [String]) -> String? {
         // Ids usually differ in their digits, so only small differences count.
         let best = names.map { (name: $0, distance: self.editDistance(to: $0)) }.min {

@@ -1,5 +1,5 @@
-// Output of commands, written with the system call: `FileHandle` crashes the process when the disk is full, and that would crash
-// a gateway. Instead, failing to write the result of a command to standard output changes the exit code.
+// Output of commands, written with the system call: `FileHandle` crashes the process when the disk is full, which would crash
+// a gateway. Instead, a command that cannot write its result to standard output exits with another code.
 
 import Foundation
 import Synchronization
@@ -27,8 +27,8 @@ enum Output {
         }
     }
 
-    /// Writes to standard error; in a process that logs, after the log lines. A failure is ignored: there is nowhere to report
-    /// it.
+    /// Writes to standard error; in a process that logs, after the log lines. A failure is ignored, because there is nowhere
+    /// to report it.
     static func complain(_ text: String) {
         guard LogQueue.isInUse else {
             _ = Self.put(text, to: STDERR_FILENO)

@@ -1,4 +1,4 @@
-// Stops a command in order when it receives a signal: its servers and files go with it.
+// Stops a command in an orderly way when it receives a signal: it stops its servers and removes its files.
 
 import UnixSignals
 

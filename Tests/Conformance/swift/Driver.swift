@@ -1,4 +1,4 @@
-// Carries out the kit's commands with the client, and prints what its application sees.
+// Carries out the kit's commands with the client, and prints what its application receives.
 
 @_spi(Conformance) import Enroute
 import EnrouteNIO
@@ -13,7 +13,7 @@ actor Driver {
     private var requests = 0
     private var clock: @Sendable () -> Date = { Date() }
 
-    /// Requests to the gateway go on after this returns.
+    /// Starts requests to the gateway; they continue after this returns.
     func perform(_ command: Command) async {
         switch command.do {
         case "start": await self.start(command)
@@ -54,7 +54,7 @@ actor Driver {
         await client.start()
     }
 
-    /// The application's credential: the kit has it.
+    /// The application's credential, which the kit provides.
     private func ask() async throws -> Credential? {
         self.requests += 1
         let request = self.requests
@@ -88,7 +88,7 @@ actor Driver {
             do {
                 for try await event in client.statusEvents(of: job, after: command.after) { say(event, of: job) }
             } catch {
-                // The views report it.
+                // Ignored here, because the views report it.
             }
         }
         self.follows[job.rawValue] = [views, events]

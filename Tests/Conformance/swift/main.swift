@@ -1,4 +1,4 @@
-// The Swift client as a program for the conformance kit (../README.md): reads commands, one JSON object a line.
+// The Swift client as a program for the conformance kit (../README.md): reads commands, one JSON object per line.
 
 import Foundation
 

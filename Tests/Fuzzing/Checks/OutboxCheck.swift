@@ -1,8 +1,8 @@
 // The outbox of a slow socket against a plain list: append, remove and drop in any order.
 //
 // The list implements the promise in Outbox's opening comment: of a topic only the newest frame waits, at the position of
-// the first; all other frames keep their order and are never dropped; the limit of bytes is never exceeded. Removed frames use no
-// memory: their slots are reused.
+// the first; all other frames keep their order and are never dropped; the limit of bytes is never exceeded. Removed frames use
+// no memory: their slots are reused.
 //
 // Frames are never empty, because a WebSocket frame has at least two bytes; Outbox relies on it.
 

@@ -104,7 +104,8 @@ import Testing
         try await within {
             try await RunningGateway.run(isSecure: false, Self.settings) { gateway in
                 let (first, second) = (
-                    try await gateway.travellingJob("job-1", customer: "bert"), try await gateway.travellingJob("job-2")
+                    try await gateway.travellingJob("job-1", kind: .delivery, customer: "bert"),
+                    try await gateway.travellingJob("job-2")
                 )
                 let place = Coordinate(latitude: 41.91, longitude: 12.5)!
                 try await Self.trip(gateway, second) { follower, messages, rider in
@@ -132,11 +133,41 @@ import Testing
                     // The same path with a stop.
                     #expect((later.seconds ?? 0) >= (direct.seconds ?? 0) + 150)
                     // The first job is done, so the second is next.
-                    _ = try await gateway.ledger.publish(
-                        .workInProgress, of: first, by: PersonID("s")!, source: "rest"
-                    ).get()
+                    _ = try await gateway.ledger.publish(.delivered, of: first, by: PersonID("s")!, source: "rest")
+                        .get()
                     _ = try await eta(nil, [first, second])
                     #expect(!shown.contains { "\($0)".contains("job-1") })
+                }
+            }
+        }
+    }
+
+    @Test func `while a visit comes first, the next customer receives the number of stops and no arrival`() async throws
+    {
+        try await within {
+            try await RunningGateway.run(isSecure: false, Self.settings) { gateway in
+                let first = try await gateway.travellingJob("job-1", customer: "bert")
+                let second = try await gateway.travellingJob("job-2")
+                try await StopSequenceStore(live: gateway.client, settings: gateway.settings.liveState)
+                    .store([first], before: second).get()
+                try await Self.trip(gateway, second) { follower, messages, rider in
+                    try await rider.send(.travel(job: first, active: true))
+                    func reportUntil(_ isExpected: (ArrivalEstimate) -> Bool) async throws {
+                        let fix = Fix(
+                            at: Int64(Date.now.timeIntervalSince1970 * 1000),
+                            place: Coordinate(latitude: 41.91, longitude: 12.5)!)
+                        try await rider.send(
+                            .location(LocationReport(job: first, otherJobs: [second], sequence: 1, fixes: [fix])))
+                        try await messages.first { message in
+                            if case .eta(_, let estimate) = message, isExpected(estimate) { () } else { nil }
+                        }
+                    }
+                    try await reportUntil { $0.state == .unavailable && $0.stopsBefore == 1 && $0.arrivesAt == nil }
+                    for status in [JobStatus.workInProgress, .completed] {
+                        _ = try await gateway.ledger.publish(status, of: first, by: PersonID("s")!, source: "rest")
+                            .get()
+                    }
+                    try await reportUntil { $0.state == .ok && $0.stopsBefore == nil }
                 }
             }
         }

@@ -56,7 +56,7 @@ import Testing
 
     @Test func `with a stop before, operations and the rider see the way and the customer does not`() async throws {
         try await Self.run { gateway in
-            let first = try await ArrivalServiceTests.visit(gateway, "job-1")
+            let first = try await gateway.travellingJob("job-1", kind: .delivery, at: Self.door)
             let second = try await ArrivalServiceTests.visit(gateway, "job-2")
             try await ArrivalTimesTests.trip(gateway, second) { _, messages, rider in
                 try await rider.send(.travel(job: first, active: true))

@@ -4,8 +4,8 @@ import Redis
 import TestSupport
 import Testing
 
-/// Failovers of Redis. In each test `OutageScenario` checks that no client is disconnected and that followers miss nothing. Each
-/// fleet fails over `ENROUTE_FAILOVERS` times, by default once.
+/// Failovers of Redis. In each test `OutageScenario` checks that no client is disconnected and that followers miss nothing.
+/// Each fleet fails over `ENROUTE_FAILOVERS` times, by default once.
 @Suite(.needsMachine(for: .faults)) struct FailoverTests {
     // MARK: Sentinel
 

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Gateway
 
-/// Events of a queue in the wrong order and in other envelopes. The visibility timeout is twelve hours, so a message that arrives
-/// again was returned by the gateway.
+/// Events of a queue in the wrong order and in other envelopes. The visibility timeout is twelve hours, so a message that
+/// arrives again was returned by the gateway.
 @Suite(.needsMachine(for: .faults)) struct QueueOrderTests {
     private static let visibility = #"{"VisibilityTimeout":"43200"}"#
 

@@ -8,8 +8,8 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// Two providers with the same issuer, such as the ID tokens and the access tokens of Amazon Cognito, whose keys come from issuers
-/// over HTTPS and real sockets.
+/// Two providers with the same issuer, such as the ID tokens and the access tokens of Amazon Cognito, whose keys come from
+/// issuers over HTTPS and real sockets.
 @Suite struct SharedIssuerTests {
     private typealias Key = IssuerKeysTests.Key
 

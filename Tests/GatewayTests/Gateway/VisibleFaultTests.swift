@@ -10,8 +10,8 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// A fault outside the gateway, such as a full disk or a provider with invalid responses, causes one error message that says what
-/// to do, and is counted in a metric.
+/// A fault outside the gateway, such as a full disk or a provider with invalid responses, causes one error message that says
+/// what to do, and is counted in a metric.
 @Suite struct VisibleFaultTests {
     @Test func `a ledger that cannot write to disk is logged once, counted and answered with 503`() async throws {
         let lines = RecordedLines()

@@ -8,8 +8,8 @@ import Testing
 @testable import Gateway
 @testable import Jobs
 
-/// A rider's task and the job's record are changed at two gateways at the same time. Afterwards they agree: the rider of an open
-/// job has the task, and nobody has that of a job that has ended.
+/// A rider's task and the job's record are changed at two gateways at the same time. Afterwards they agree: the rider of an
+/// open job has the task, and nobody has that of a job that has ended.
 @Suite struct TaskRaceTests {
     private static let rider = PersonID("rider-1")!
     private static let other = PersonID("rider-2")!

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import HTTPValues
 
 #if canImport(FoundationNetworking)
     import FoundationNetworking
@@ -105,6 +106,20 @@ import Testing
             let metrics = try await sender.gateway.manage("/metrics").text
             #expect(metrics.contains(#"enroute_events_processed_total{outcome="applied"} 4"#))
             #expect(metrics.contains(#"enroute_events_processed_total{outcome="repeated"} 2"#))
+        }
+    }
+
+    @Test func `a job has been created when its event says so, and the log says when it was received`() async throws {
+        try await Self.run { sender in
+            let now = WallClock.nowMilliseconds
+            let untimed = Self.event("e-1", "created", #"{"job":"j2","kind":"service","customer":"anna"}"#, second: nil)
+            for event in [Self.created, untimed] { #expect(try await sender.send(event).outcome == "applied") }
+            for (job, at) in [("j1", 1_795_284_000_000...1_795_284_000_000), ("j2", now...Int64.max)] {
+                let entry = try #require(try await sender.gateway.ledger.log(of: JobID(job)!).get().first)
+                #expect(at.contains(entry.at) && entry.recordedAt >= now, "\(entry)")
+                let record = try await sender.gateway.ledger.recover(JobID(job)!).get()?.record
+                #expect(record?.statusAt == entry.at)
+            }
         }
     }
 

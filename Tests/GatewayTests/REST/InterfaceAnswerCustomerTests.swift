@@ -35,6 +35,7 @@ extension InterfaceAnswerTests {
             SampleRequest("PUT", path, by: .service, #"{"kind":"service","zone":"rome"}"#),
             SampleRequest("PUT", "\(path)/assignment", by: .service, #"{"customer":"bert"}"#),
             SampleRequest("DELETE", "\(path)/assignment", by: .service), SampleRequest("DELETE", path, by: .service),
+            note, try .good("startTravel"), try .good("stopTravel"),
         ] {
             try await conversation.ask(412, stale.with { $0.headers = ["If-Match: \"1-1\""] })
         }

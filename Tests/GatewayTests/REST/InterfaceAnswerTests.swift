@@ -145,6 +145,7 @@ import Webhooks
         let unavailable = try SampleRequest.good("reportUnavailable")
         try await conversation.ask(204, unavailable)
         try await conversation.ask(422, unavailable.with { $0.body = #"{"reason":"midnight"}"# })
+        try await conversation.ask(409, unavailable.with { $0.body = #"{"reason":"hidden","device":"phone-2"}"# })
         try await conversation.ask(200, try .good("readVerdicts"))
         try await conversation.ask(200, try .good("stopTravel"))
     }

@@ -111,6 +111,43 @@ import Testing
         }
     }
 
+    @Test func `a note and travel mode are changed only in the state that If-Match names`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let made = try await gateway.rest("PUT", Self.path, by: "orders", .service, Self.job)
+                let stale = "If-Match: \(try #require(made.headers["etag"]))"
+                let note = "\(Self.path)/note"
+                let first = try await gateway.rest(
+                    "PUT", note, by: "anna", .customer, #"{"note":"first"}"#, headers: [stale])
+                #expect(first.status == 200, "\(first.text)")
+                let second = try await gateway.rest(
+                    "PUT", note, by: "anna", .customer, #"{"note":"second"}"#, headers: [stale])
+                #expect(second.status == 412 && second.member("jobStatus") == "assigned", "\(second.text)")
+                // Whoever may not see the job learns nothing about its state.
+                let other = try await gateway.rest(
+                    "PUT", note, by: "bert", .customer, #"{"note":"second"}"#, headers: [stale])
+                #expect(other.status == 404, "\(other.text)")
+                let read = try await gateway.rest("GET", Self.path, by: "orders", .service)
+                #expect(read.text.contains(#""customerNote":"first""#), "\(read.text)")
+
+                let way = try await gateway.rest(
+                    "POST", "\(Self.path)/status", by: "orders", .service, #"{"status":"on_the_way"}"#)
+                #expect(way.status == 200, "\(way.text)")
+                let travel = "\(Self.path)/travel"
+                let current = try await gateway.rest("GET", Self.path, by: "rider-1", .rider)
+                let tag = "If-Match: \(try #require(current.headers["etag"]))"
+                for method in ["PUT", "DELETE"] {
+                    let late = try await gateway.rest(method, travel, by: "rider-1", .rider, headers: [stale])
+                    #expect(late.status == 412, "\(method) \(late.text)")
+                }
+                let started = try await gateway.rest("PUT", travel, by: "rider-1", .rider, headers: [tag])
+                #expect(started.status == 200, "\(started.text)")
+                let stopped = try await gateway.rest("DELETE", travel, by: "rider-1", .rider, headers: ["If-Match: *"])
+                #expect(stopped.status == 200, "\(stopped.text)")
+            }
+        }
+    }
+
     @Test func `of several requests that only create a job, one succeeds`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in

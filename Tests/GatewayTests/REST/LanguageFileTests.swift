@@ -102,6 +102,8 @@ import Testing
                 let own = try await page("/track/order-1", "fr-CA, en;q=0.5")
                 #expect(own.contains(#"<html lang="fr">"#) && own.contains(#""share":"Partager""#), "\(own)")
                 #expect(own.contains(#""tag":"fr""#) && own.contains(#""he":"עברית""#) && !own.contains("dir="))
+                let variant = try await page("/track/order-1?lang=fr-CA")
+                #expect(variant.contains(#"<html lang="fr">"#) && variant.contains(#""share":"Partager""#))
                 let other = try await page("/track/order-1?lang=he", "fr")
                 #expect(other.contains(#"lang="he""#) && other.contains(#"dir="rtl""#), "\(other)")
                 #expect(other.contains(#""share":"\u003c"#) && !other.contains("Partager"))

@@ -245,6 +245,8 @@ import Testing
                 #expect(riders.map { $0["rider"] as? String } == ["rider-1", "rider-2"])
                 #expect(riders.map { $0["available"] as? Bool } == [false, true])
                 #expect(riders.first?["tasks"] as? [String] == ["job-1"])
+                let totals = try ["count", "free", "busy"].map { try #require(answer.member($0, as: Int.self)) }
+                #expect(totals == [2, 1, 1])
                 let audit = try await gateway.rest("GET", "/api/v1/zones/rome/audit?limit=1", by: "olga", .ops)
                 let changes: [[String: String]] = try #require(audit.member("changes"))
                 #expect(changes.map { $0["change"] } == ["assigned"] && changes.first?["job"] == "job-1")

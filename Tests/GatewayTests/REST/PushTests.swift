@@ -192,6 +192,34 @@ import Webhooks
         try await gateway.waitForMetric("enroute_revocations_applied_total 1")
     }
 
+    @Test(arguments: [false, true])
+    func `I1: a browser is notified although its link has expired, unless the link was revoked`(isRevoked: Bool)
+        async throws
+    {
+        try await Self.run { gateway, service in
+            let job = try await gateway.travellingJob()
+            let made = try await gateway.rest(
+                "POST", "/api/v1/jobs/job-1/links", by: "anna", .customer, #"{"expiresInSeconds":10}"#)
+            let secret = String(try #require(made.text.firstMatch(of: /"link":"([0-9a-f]{32})"/)).1)
+            let id = String(try #require(made.text.firstMatch(of: /"id":"([0-9a-f]{32})"/)).1)
+            let answer = try await gateway.rest(
+                "PUT", "/api/v1/jobs/job-1/push", as: nil, Self.body(TestBrowser(), service),
+                headers: ["Authorization: Link \(secret)"])
+            #expect(answer.status == 200, "\(answer.text)")
+            if isRevoked { try await Self.lose(.linkIsRevoked, link: id, gateway) }
+            let links = TrackingLinks(ledger: gateway.client, settings: gateway.settings.liveState)
+            try await becomes("the link has expired") { try await links.read(id).get() == nil }
+            try await gateway.connect("rider-1", .rider) { rider, answers in
+                try await rider.send(.travel(job: job, active: true))
+                _ = try await answers.travelAnswer()
+                try await rider.report(job, step: 100)
+                try await gateway.waitForMetric(
+                    #"enroute_push_messages_total{outcome="\#(isRevoked ? "refused" : "sent")"} 1"#)
+            }
+            #expect(service.questions.count == (isRevoked ? 0 : 1))
+        }
+    }
+
     @Test func `a push service at a private address is not connected to, and not tried again`() async throws {
         try await Self.run(allowed: []) { gateway, service in
             let (job, browser) = (try await gateway.travellingJob(), TestBrowser())

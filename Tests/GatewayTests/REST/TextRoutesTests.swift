@@ -28,6 +28,8 @@ import Testing
                 #expect(plain == ("en", "On its way"))
                 let named = try await Self.texts(gateway, "?language=de")
                 #expect(named == ("de", "Unterwegs"))
+                let variant = try await Self.texts(gateway, "?language=de-AT", accepting: "en")
+                #expect(variant == ("de", "Unterwegs"))
                 let liked = try await Self.texts(gateway, "", accepting: "fr, de-CH;q=0.7")
                 #expect(liked == ("de", "Unterwegs"))
                 let unknown = try await Self.texts(gateway, "?language=tlh", accepting: "de")

@@ -172,19 +172,24 @@ struct RunningGateway: Sendable {
             for: PersonID(person)!, role: role, now: Int64(Date.now.timeIntervalSince1970), lifetime: lifetime)
     }
 
-    /// Creates a service visit that is on its way, so its rider may switch travel mode on.
+    /// Creates a job that is on its way, so its rider may switch travel mode on.
     func travellingJob(
-        _ name: String = "job-1", customer: String = "anna", rider: String = "rider-1", zone: ZoneID? = nil,
+        _ name: String = "job-1", kind: JobKind = .service, customer: String = "anna", rider: String = "rider-1",
+        zone: ZoneID? = nil, at destination: Coordinate? = Coordinate(latitude: 41.9, longitude: 12.5),
         epoch: String? = nil
     ) async throws -> JobID {
         let job = JobID(name)!
         _ = try await self.ledger.create(
             NewJob(
-                job: job, kind: .service, customer: PersonID(customer)!, rider: PersonID(rider)!, zone: zone,
-                destination: Coordinate(latitude: 41.9, longitude: 12.5), actor: PersonID("service")!),
+                job: job, kind: kind, customer: PersonID(customer)!, rider: PersonID(rider)!, zone: zone,
+                destination: destination, actor: PersonID("service")!),
             epoch: epoch ?? "epoch-\(name)"
         ).get()
-        _ = try await self.ledger.publish(.onTheWay, of: job, by: PersonID("service")!, source: "event").get()
+        let statuses: [JobStatus] =
+            kind == .service ? [.onTheWay] : [.accepted, .preparing, .readyForPickup, .inTransit]
+        for status in statuses {
+            _ = try await self.ledger.publish(status, of: job, by: PersonID("service")!, source: "event").get()
+        }
         return job
     }
 

@@ -6,7 +6,7 @@ import EnrouteLocation
 import EnrouteUI
 import SwiftUI
 
-/// Replace both by your own.
+/// Replace both with your own.
 private let gateway = URL(string: "https://track.example")!
 private func signIn() async throws -> String { "a token of your sign-in service" }
 

@@ -1,5 +1,5 @@
-// How to configure the receiver for the pace that the gateway asks for, and why a phone has no position. Values without a
-// system, so that tests cover every case.
+// How to configure the receiver for the pace that the gateway requests, and why a phone has no position. These are values that
+// do not use the system, so tests can cover every case.
 
 public import Enroute
 
@@ -9,14 +9,14 @@ public struct LocationPlan: Hashable, Sendable {
     public let accuracy: Double
     /// Movements below this distance in m cause no reading.
     public let distanceFilter: Double
-    /// Without a reading for this time, ask for one: a receiver reports nothing while the phone does not move, and followers
-    /// see a rider as stale after 30 s.
+    /// After this time without a reading, request one: a receiver reports nothing while the phone does not move, and
+    /// followers see a rider as stale after 30 s.
     public let lookAgainAfter: Duration
 
-    /// The same as on the rider's page.
+    /// The rider's page uses the same time.
     static let lookAgain = Duration.seconds(8)
 
-    /// - Parameter pace: between two reports, 1 to 20 s.
+    /// - Parameter pace: the interval between two reports, 1 to 20 s.
     public init(pace: Duration) {
         switch pace {
         case ..<(.seconds(3)): (self.accuracy, self.distanceFilter) = (5, 5)
@@ -28,17 +28,17 @@ public struct LocationPlan: Hashable, Sendable {
 
     /// The distance filter in m of a receiver that has reported nothing for this time; `nil` for none.
     ///
-    /// A rider at a red light does not move by the filter's distance, so the receiver is silent. Without a filter it reports
-    /// where the phone is. The first reading sets the filter again, so a rider who stands costs one reading in
+    /// A rider at a red light moves by less than the filter's distance, so the receiver is silent. Without a filter it reports
+    /// the phone's position. The first reading sets the filter again, so a rider who stands still costs one reading per
     /// `lookAgainAfter`.
     func distanceFilter(after silence: Duration) -> Double? {
         silence < self.lookAgainAfter ? self.distanceFilter : nil
     }
 }
 
-/// What is known about the phone's ability to be located.
+/// Facts that determine whether the phone can be located.
 public struct LocationEvidence: Hashable, Sendable {
-    /// The system's permission, by the names of the rider's page.
+    /// The system's permission, with the names that the rider's page uses.
     public enum Permission: Hashable, Sendable { case prompt, granted, denied, restricted }
 
     public var permission: Permission
@@ -46,7 +46,7 @@ public struct LocationEvidence: Hashable, Sendable {
     public var areServicesEnabled: Bool
     /// Whether the rider allowed only a rough location.
     public var isReduced: Bool
-    /// Since the last reading; `nil` before the first.
+    /// The time since the last reading; `nil` before the first.
     public var sinceLastFix: Duration?
     /// Whether the device saves power.
     public var isLowPower: Bool
@@ -59,7 +59,7 @@ public struct LocationEvidence: Hashable, Sendable {
         (self.sinceLastFix, self.isLowPower) = (sinceLastFix, isLowPower)
     }
 
-    /// A silence that followers notice: the page waits as long for a first reading.
+    /// A silence that followers notice. The rider's page waits equally long for a first reading.
     static let silence = Duration.seconds(20)
 
     /// Why there is no position; `nil` while there is one, or while the rider has not been asked yet.
@@ -70,15 +70,15 @@ public struct LocationEvidence: Hashable, Sendable {
         case .denied, .restricted: return .permissionDenied
         case .granted: break
         }
-        // A rough location has a radius of kilometers, which the gateway refuses.
+        // An approximate location has a radius of kilometers, and the gateway refuses it.
         if self.isReduced { return .permissionDenied }
         guard let sinceLastFix, sinceLastFix < Self.silence else { return self.isLowPower ? .lowBattery : .noFix }
         return nil
     }
 
-    /// The event for a tap that wants to share the location.
+    /// The event of a tap that starts sharing the location.
     ///
-    /// - Parameter wasRefused: the rider refused before, and the system asks only once.
+    /// - Parameter wasRefused: whether the rider refused before. The system asks only once.
     public func wish(wasRefused: Bool = false) -> PermissionFlow.Event {
         if !self.areServicesEnabled { return .deviceOff }
         switch self.permission {

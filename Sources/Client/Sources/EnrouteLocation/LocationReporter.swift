@@ -1,4 +1,5 @@
-// Reads the location with CoreLocation and reports it. Thin: `LocationPlan`, `LocationEvidence` and `PermissionFlow` decide.
+// Reads the location with CoreLocation and reports it. It makes no decisions: `LocationPlan`, `LocationEvidence` and
+// `PermissionFlow` do.
 
 #if canImport(CoreLocation)
     public import CoreLocation
@@ -18,10 +19,10 @@
         }
     }
 
-    /// Reports the location for jobs, in the order of stops, until `stop()`. With the background mode `location` in the
-    /// app's Info.plist it goes on while the app is in the background.
+    /// Reports the location for jobs, in the order of their stops, until `stop()`. With the background mode `location` in the
+    /// app's Info.plist, it continues while the app is in the background.
     @MainActor public final class LocationReporter: NSObject {
-        /// What the app shows, by the table of US-122.
+        /// The phase that the app shows, from the table of US-122.
         public private(set) var phase = PermissionFlow.Phase.off
         /// Called when `phase` changed.
         public var onPhase: ((PermissionFlow.Phase) -> Void)?
@@ -42,16 +43,17 @@
             self.manager.delegate = self
         }
 
-        /// The rider tapped the button that activates travel mode. The system's question appears only after `consent()`.
+        /// Call it when the rider taps the button that activates travel mode. The system's question appears only after
+        /// `consent()`.
         public func start(for jobs: [JobID]) {
             self.jobs = jobs
             self.perform(self.evidence.wish(wasRefused: self.wasRefused))
         }
 
-        /// The rider read why the location is needed, and agreed.
+        /// Call it when the rider has read why the location is needed, and agreed.
         public func consent() { self.perform(.consent) }
 
-        /// The rider closed the panel.
+        /// Call it when the rider has closed the panel.
         public func cancel() { self.perform(.cancel) }
 
         public func stop() { self.perform(.stop) }
@@ -101,7 +103,7 @@
             #if os(iOS) || ENROUTE_STUBS
                 self.manager.activityType = .otherNavigation
                 self.manager.pausesLocationUpdatesAutomatically = false
-                // Without the background mode in Info.plist, the system ends an app that asks for it.
+                // The system terminates an app that requests this without the background mode in its Info.plist.
                 let modes = Bundle.main.object(forInfoDictionaryKey: "UIBackgroundModes") as? [String]
                 self.manager.allowsBackgroundLocationUpdates = modes?.contains("location") == true
             #endif
@@ -140,7 +142,7 @@
                 self.plan.distanceFilter(after: self.silence) ?? kCLDistanceFilterNone
         }
 
-        /// Since the last reading, or since reading began.
+        /// The time since the last reading, or since reading started.
         private var silence: Duration { .now - max(self.lastFixAt ?? self.begunAt, self.begunAt) }
 
         /// Asks a silent receiver for a reading by removing its distance filter. `requestLocation()` must not be used while
@@ -156,7 +158,7 @@
             self.reported = reason
             let (rider, jobs) = (self.rider, self.jobs)
             Task {
-                // A reason that did not arrive is reported again with the next look.
+                // A reason that did not arrive is reported again at the next check.
                 for job in jobs {
                     do {
                         try await rider.reportUnavailable(reason, for: job)
@@ -193,7 +195,7 @@
         }
 
         nonisolated public func locationManagerDidChangeAuthorization(_ manager: CLLocationManager) {
-            // Asking the class on this queue may block, so another one asks.
+            // Asking the class may block this queue, so another queue does it.
             Task {
                 let areEnabled = CLLocationManager.locationServicesEnabled()
                 await MainActor.run {

@@ -1,20 +1,20 @@
-// The location permission (US-122) as one state table without a system: a phase and an event give the next phase and the
-// actions. It is the table of the rider's page (rider-permission.js): a test compares the two.
+// The location permission (US-122) as one state table that does not use the system: a phase and an event determine the next
+// phase and the actions. The rider's page uses the same table (rider-permission.js): a test compares the two.
 //
 // The table guarantees: `ask`, which lets the system show its question, follows only the event `consent`; `begin`, which
-// starts reading the location, follows the permission; and after a refusal the rider reads how to allow it and is not asked
+// starts reading the location, follows only the permission; after a refusal, the rider reads how to allow it and is not asked
 // again.
 
 /// The phases, events and actions of the location permission.
 public enum PermissionFlow {
-    /// What the app shows. All phases but `off` and `sharing` show a panel.
+    /// The panel or state that the app shows. All phases except `off` and `sharing` show a panel.
     public enum Phase: String, Sendable, CaseIterable {
         case off, explaining, asking, sharing, refused, dismissed, services, revoked, insecure, unsupported
     }
 
     /// What happened.
     public enum Event: String, Sendable, CaseIterable {
-        /// The rider wants to share the location; the rest says what is known before anyone is asked.
+        /// The rider wants to share the location. The suffix says what is known before anyone is asked.
         case wishPrompt = "wish.prompt"
         case wishUnknown = "wish.unknown"
         case wishGranted = "wish.granted"
@@ -22,9 +22,9 @@ public enum PermissionFlow {
         case wishDismissed = "wish.dismissed"
         case wishInsecure = "wish.insecure"
         case wishUnsupported = "wish.unsupported"
-        /// The phone is allowed to locate but cannot.
+        /// The app is allowed to use the location, but the device cannot provide one.
         case deviceOff = "device.off"
-        /// The rider agreed to be asked.
+        /// The rider agreed to see the system's question.
         case consent
         case cancel
         case stop
@@ -39,7 +39,7 @@ public enum PermissionFlow {
         case failTimeout = "fail.timeout"
     }
 
-    /// What the app does.
+    /// The actions of the app.
     public enum Action: String, Sendable, CaseIterable {
         /// Let the system ask.
         case ask
@@ -47,7 +47,7 @@ public enum PermissionFlow {
         case begin
         /// Stop reading it.
         case unwatch
-        /// Travel mode is not switched on, and no longer wanted.
+        /// Travel mode has not been switched on and is no longer wanted.
         case drop
         case forget
         case rememberRefused = "remember.refused"
@@ -55,7 +55,7 @@ public enum PermissionFlow {
         case reportPermissionDenied = "report.permission_denied"
         case reportServicesDisabled = "report.services_disabled"
         case reportNoFix = "report.no_fix"
-        /// Tell the rider that the location is allowed now.
+        /// Notify the rider that the location is allowed now.
         case tellAllowed = "tell.allowed"
     }
 
@@ -76,10 +76,10 @@ public enum PermissionFlow {
         .wishUnsupported: Step(.unsupported), .deviceOff: Step(.services),
     ]
 
-    /// The permission was revoked: in the settings, or by a system that granted it only once.
+    /// The permission was revoked: in the settings, or by a system that had granted it only once.
     private static let takenBack = Step(.revoked, .unwatch, .reportPermissionDenied)
     private static let closed = Step(.off, .drop)
-    /// Allowed in the settings while the panel is open: what the rider wanted is done.
+    /// The rider allowed it in the settings while the panel is open: continue with what the rider wanted.
     private static let allowed = Step(.sharing, .forget, .begin, .tellAllowed)
 
     /// While the system's question is open, a second tap does not ask again.
@@ -97,7 +97,7 @@ public enum PermissionFlow {
             .failDenied: Step(.refused, .rememberRefused),
             .failDismissed: Step(.dismissed, .rememberDismissed), .failServices: Step(.services, .drop),
             .failUnavailable: Step(.services, .drop),
-            // The time limit started before the rider answered. They allowed it, but the receiver has no position yet.
+            // The time limit started before the rider answered. The location is allowed, but the receiver has no position yet.
             .failTimeout: Step(.sharing, .begin, .reportNoFix), .cancel: Self.closed, .stop: Self.closed,
         ]),
         .sharing: [
@@ -118,7 +118,7 @@ public enum PermissionFlow {
         ]),
         .services: Self.wishes.adding([.changedDenied: Step(.refused), .cancel: Self.closed, .stop: Self.closed]),
         .revoked: Self.wishes.adding([
-            // Travel mode is still on and continues as soon as it is allowed.
+            // Travel mode is still on, and continues as soon as the location is allowed.
             .changedGranted: Step(.sharing, .forget, .begin), .cancel: Step(.revoked), .stop: Self.closed,
         ]),
         .insecure: Self.wishes.adding([.cancel: Self.closed]),

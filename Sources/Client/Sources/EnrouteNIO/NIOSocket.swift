@@ -6,7 +6,7 @@
     internal import NIOWebSocket
 
     struct NIOSocket: TransportSocket {
-        /// How many messages wait for the client. More end the socket, because the client no longer reads.
+        /// The maximum number of queued messages. More end the socket, because the client no longer reads.
         static let mostWaiting = 4_096
         /// How long a close frame may take.
         static let closeWithin = TimeAmount.seconds(5)
@@ -32,7 +32,7 @@
 
         func close(code: UInt16) async {
             let frame = WebSocketFrame.masked(.connectionClose, ByteBuffer(integer: code))
-            // A gateway that reads nothing any longer never accepts the frame.
+            // A gateway that no longer reads never accepts the frame.
             let limit = self.channel.eventLoop.scheduleTask(in: Self.closeWithin) { [channel] in
                 channel.close(promise: nil)
             }

@@ -19,11 +19,11 @@
             case authorities(file: String)
         }
 
-        /// Until a connection is open.
+        /// The time limit for opening a connection.
         static let connectWithin = TimeAmount.seconds(10)
-        /// The largest frame that a socket receives; gateways send whole messages.
+        /// The maximum size of a received frame in bytes. Gateways send whole messages.
         static let mostFrameBytes = 8 << 20
-        /// The largest answer to a request.
+        /// The maximum size of an answer in bytes.
         static let mostAnswerBytes = 8 << 20
 
         private let trust: Trust
@@ -79,8 +79,8 @@
             }
         }
 
-        /// Connects and waits for a value. Closes the connection when the task is cancelled, so that a gateway that never answers
-        /// costs no socket.
+        /// Connects and waits for a value. Closes the connection when the task is cancelled, so that a gateway that never
+        /// answers does not keep a socket open.
         private func open<Value: Sendable>(
             _ address: Address, _ configure: @escaping @Sendable (any Channel) throws -> EventLoopFuture<Value>
         ) async throws -> Value {
@@ -91,7 +91,7 @@
                 .connect(host: address.host, port: address.port) { channel in
                     channel.eventLoop.makeCompletedFuture {
                         if let tls {
-                            // The handshake names only names, no addresses (RFC 6066 section 3).
+                            // In TLS, SNI contains only names, no addresses (RFC 6066 section 3).
                             let name = address.isName ? address.host : nil
                             try channel.pipeline.syncOperations.addHandler(
                                 NIOSSLClientHandler(context: tls, serverHostname: name))

@@ -1,5 +1,5 @@
-// A gateway in the process of a test: it speaks the protocol over a `Transport` without a network, and does what the script of
-// a test says.
+// A gateway in the process of a test: it speaks the protocol over a `Transport` without a network, and follows the test's
+// script.
 
 public import Enroute
 public import Foundation
@@ -12,7 +12,7 @@ public import Foundation
 /// let client = EnrouteClient(await gateway.configuration)
 /// ```
 public actor FakeGateway: Transport {
-    /// How many received messages are kept for `received`; the oldest ones are dropped.
+    /// The maximum number of messages in `received`. More drop the oldest ones.
     public static let mostReceived = 1_000
 
     private var jobs: [JobID: FakeJob] = [:]
@@ -28,7 +28,7 @@ public actor FakeGateway: Transport {
     private var clockSkew: TimeInterval = 0
     /// Messages of all clients, oldest first, as JSON.
     public private(set) var received: [String] = []
-    /// How many sockets were opened.
+    /// The number of sockets that were opened.
     public private(set) var connections = 0
 
     public init() {}
@@ -65,7 +65,7 @@ public actor FakeGateway: Transport {
     /// Plays a trip, one location after the other without pauses.
     public func play(_ trip: [Place], for id: JobID) { for place in trip { self.move(id, to: place) } }
 
-    /// Changes whether the position is shown: `paused`, for example.
+    /// Changes whether the position is shown, for example to `paused`.
     public func setTracking(of id: JobID, to tracking: JobView.Tracking) {
         self.jobs[id]?.setTracking(tracking.rawValue)
         self.publish(["state": tracking.rawValue, "text": tracking.rawValue], about: id, type: "tracking")
@@ -87,7 +87,7 @@ public actor FakeGateway: Transport {
         self.jobs[id] = nil
     }
 
-    /// Starts the record of a job's statuses again, as after a loss of data.
+    /// Starts the record of a job's statuses again, as after a data loss.
     public func loseLog(of id: JobID) {
         self.jobs[id]?.startAgain()
         guard let snapshot = self.jobs[id]?.snapshot(since: nil) else { return }

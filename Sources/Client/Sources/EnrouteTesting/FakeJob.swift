@@ -53,7 +53,7 @@ struct FakeJob {
         self.log = self.log.suffix(1).map { Event(id: $0.id, prev: "", status: $0.status, at: $0.at) }
     }
 
-    /// `reset` where the record no longer contains what was missed.
+    /// Returns `reset` if the record no longer contains the missed events.
     func answerType(since: [String: Any]?) -> String {
         guard let since, since["epoch"] as? String != "e\(self.epoch)" else { return "subscribed" }
         return "reset"

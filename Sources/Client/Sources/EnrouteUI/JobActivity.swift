@@ -3,16 +3,16 @@
 public import Enroute
 public import Foundation
 
-/// What a Live Activity shows of a job. ActivityKit limits it to 4 KB; this is far below.
+/// The content of a Live Activity about a job. ActivityKit limits it to 4 KB; this is far smaller.
 public struct JobActivityState: Codable, Hashable, Sendable {
     public let status: JobStatus
-    /// Steps that are complete, and all steps.
+    /// The number of complete steps, and of all steps.
     public let completedSteps: Int
     public let totalSteps: Int
     public let tracking: JobView.Tracking
     /// By this device's clock, for `Text(timerInterval:)`.
     public let arrivesAt: Date?
-    /// When what is shown is too old, unless an update arrives first.
+    /// When the content becomes outdated, unless an update arrives first.
     public let staleDate: Date
     public let isOver: Bool
 

@@ -20,7 +20,7 @@ public import Observation
 
     public init(_ id: JobID) { self.id = id }
 
-    /// Whether the state that is shown may be old.
+    /// Whether what is shown may be outdated.
     public var isUncertain: Bool { TrackedJobRules.isUncertain(self.connection) }
 
     /// Follows the job until the task is cancelled or the job is over.

@@ -1,4 +1,4 @@
-// Tests of the actor with the fake gateway: what an app sees.
+// Tests of the actor with the fake gateway, from the view of an app.
 
 import EnrouteTesting
 import Foundation
@@ -32,7 +32,7 @@ extension FakeGateway {
     }
 }
 
-/// The actor with a gateway in this process: what an app sees.
+/// The actor with a gateway in this process, from the view of an app.
 @Suite(.timeLimit(.minutes(2))) struct ClientTests {
     private static let job: JobID = "visit-1"
     private static let home = Place(latitude: 41.9, longitude: 12.5)
@@ -90,7 +90,7 @@ extension FakeGateway {
         await client.stop()
     }
 
-    @Test func `a connection that is lost comes back, and status events arrive once`() async throws {
+    @Test func `a lost connection is opened again, and status events arrive once`() async throws {
         let gateway = FakeGateway()
         await gateway.addJob(Self.job)
         let client = await self.open(gateway)
@@ -263,7 +263,7 @@ extension FakeGateway {
         }
     #endif
 
-    /// Runs alone in a process of its own (`make test-client`), because other tests need memory too.
+    /// Runs in a separate process (`make test-client`), because the other tests use memory too.
     @Test(
         .enabled(
             if: ProcessInfo.processInfo.environment["ENROUTE_MEMORY"] != nil,

@@ -1,5 +1,5 @@
-// Plays the scripts of faults that enroute.js plays too (Tests/JavaScript/connection-scripts.test.mjs): both report the same at
-// the same ms.
+// Plays the fault scripts that enroute.js plays too (Tests/JavaScript/connection-scripts.test.mjs): both clients must report
+// the same events at the same ms.
 
 import Foundation
 import Testing
@@ -15,7 +15,7 @@ import Testing
         var testDescription: String { self.name }
     }
 
-    /// A step's name or what it does it with.
+    /// A step's name, or its argument.
     enum Value: Decodable, Sendable {
         case text(String)
         case number(Double)

@@ -38,7 +38,7 @@ import Testing
         #expect(client.finished[1]??.code == Reconnecting.errorCode(for: code))
     }
 
-    @Test func `whoever follows after the refusal learns of it at once, until the next start`() {
+    @Test func `a follower that starts after the refusal receives it immediately, until the next start`() {
         var client = PlayedClient()
         client.credential = nil
         client.start()
@@ -57,7 +57,7 @@ import Testing
         #expect(client.finished[4] == nil && client.machine.follows[Self.job]?.view.view != nil)
     }
 
-    @Test func `whoever follows while an expired token is renewed keeps waiting`() {
+    @Test func `a follower that starts while an expired token is renewed keeps waiting`() {
         var client = PlayedClient.open()
         client.pass(10_000)
         client.closes(4005, "expired")
@@ -75,7 +75,7 @@ import Testing
         client.hangsCredential = true
         client.start()
         client.pass(15_000)
-        let reason = client.machine.connection.lastCloseReason?.reason
+        let reason = client.machine.connection.lastClose?.reason
         #expect(reason == "The app's credential function did not answer within 15 s.")
         client.hangsCredential = false
         client.pass(3_000)
@@ -154,7 +154,7 @@ import Testing
         #expect(client.state == self.open)
     }
 
-    @Test func `goaway names the time of the reconnect, and the client leaves if the gateway does not close`() {
+    @Test func `goaway contains the time of the reconnect, and the client closes the socket if the gateway does not`() {
         var client = PlayedClient.open()
         client.says(#"{"type":"goaway","retryInMs":5000}"#)
         client.pass(6_999)

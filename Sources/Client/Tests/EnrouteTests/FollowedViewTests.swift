@@ -71,7 +71,7 @@ import Testing
         return (change, view.view)
     }
 
-    @Test func `a snapshot is the whole state, and its position has the age that it names`() throws {
+    @Test func `a snapshot is the whole state, and its position has the age in the snapshot`() throws {
         let view = try #require(Self.after(Self.subscribed()).view)
         #expect(
             view.kind == .service && view.status == .onTheWay && view.tracking == .live && view.cursor.epoch == "e1")
@@ -95,7 +95,7 @@ import Testing
         #expect(self.change(big, Self.location(0, 1, text: "10007199254740993")).0 == .location)
     }
 
-    @Test func `a position of any accuracy is shown, because the gateway publishes only those that may be`() {
+    @Test func `a position of any accuracy is shown, because the gateway publishes only acceptable ones`() {
         let (change, view) = self.change(Self.after(Self.subscribed()), Self.location(2, 1, north: 5, acc: 200))
         #expect(change == .location && view?.position?.accuracy == 200)
         #expect(Self.after(Self.subscribed(Self.position(1, 0, acc: 200))).view?.position?.accuracy == 200)

@@ -1,4 +1,4 @@
-// The golden files: the bytes that the client sends, and what it makes of those that it receives.
+// The golden files: the bytes that the client sends, and the effect of those that it receives.
 
 import Foundation
 import Testing
@@ -9,7 +9,7 @@ import Testing
 @Suite(.enabled(if: GoldenFiles.areHere)) struct GoldenTests {
     private static let job: JobID = "visit-1"
 
-    /// What makes the client send each line.
+    /// The calls that make the client send each line.
     private static let saying: [String: [@Sendable () throws -> [String]]] = [
         "auth": [
             { PlayedClient.open().sent },
@@ -109,14 +109,14 @@ import Testing
             let ways = try #require(Self.saying[kind])
             #expect(ways.count == lines.count, "\(kind)")
             for (line, way) in zip(lines, ways) {
-                // The golden files have no `ref`; the client adds one to requests, as the last member.
+                // The golden files contain no `ref`. The client adds one to requests, as the last member.
                 let said = try way().last { $0.contains(#""type":"\#(kind)""#) }
                 #expect(said?.replacing(/,"ref":"\d+"}$/, with: "}") == line)
             }
         }
     }
 
-    /// What each line changes, as text.
+    /// The effect of each line, as text.
     private static let heard: [String: [String]] = [
         "subscribed": [
             "on_the_way stale unavailable_network ok 1795248617626123 recalculating Da Gino & Söhne Via Appia 1, Roma Rosa A-1042 1800.0 17 3rd floor"
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    /// The record of a job before a line. It lacks the content of the line, so that a line that is ignored is noticed.
+    /// The state of a job before a line. It lacks the content of the line, so that a test notices if the line is ignored.
     private static func earlier(_ kind: String) throws -> String {
         let subscribed = try GoldenFiles.first("subscribed")
         guard kind == "status" else {
@@ -176,7 +176,7 @@ import Testing
             with: #""kind":"service","status":"assigned","statusAt":1"#)
     }
 
-    @Test func `who came is gone at the end, and everything else if the job is no longer shared`() throws {
+    @Test func `at the end the rider's card is removed, and all details if the job is no longer shared`() throws {
         for (reason, isShared) in [("completed", true), ("revoked", false), ("reassigned", false)] {
             var client = PlayedClient.open()
             client.change { $0.follow(Self.job, viewer: 1, at: $1) }
@@ -190,7 +190,7 @@ import Testing
 
     private static func hearing(_ kind: String, _ line: String) throws -> String {
         var client = PlayedClient.open()
-        // A pong tells the time only after a ping.
+        // A pong is used for the clock only after a ping.
         if kind == "pong" { client.pass(20_000) }
         client.change { $0.follow(Self.job, viewer: 1, at: $1) }
         client.change { $0.watch("rome", consumer: 2, at: $1) }

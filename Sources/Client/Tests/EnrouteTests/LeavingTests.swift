@@ -1,4 +1,4 @@
-// Tests of the end of subscriptions with a gateway that the test plays and that refuses messages, because it receives too many.
+// Tests of ending subscriptions, with a simulated gateway that refuses messages because it receives too many.
 
 import Testing
 
@@ -19,7 +19,7 @@ import Testing
         #"{"type":"subscribed","job":"visit-1","snapshot":{"kind":"service","status":"\#(status)","statusAt":1,"epoch":"e1","id":"1-0","tracking":"waiting","position":null,"missed":[]}}"#
     }
 
-    /// A client that followed a job and left it.
+    /// A client that followed a job and stopped following it.
     private func left() -> PlayedClient {
         var client = PlayedClient.open()
         client.change { $0.follow(Self.job, viewer: 1, at: $1) }
@@ -54,7 +54,7 @@ import Testing
         #expect(client.views.last?.status == .onTheWay && client.machine.follows[Self.job]?.isAnswered == true)
     }
 
-    @Test func `a job that is followed again after its unsubscribe was refused is left first`() {
+    @Test func `a job that is followed again after its unsubscribe was refused is unsubscribed first`() {
         var client = self.left()
         client.says(Self.refusal("unsubscribe"))
         client.change { $0.follow(Self.job, viewer: 2, at: $1) }
@@ -96,7 +96,7 @@ import Testing
         #expect(client.events(of: 2) == ["on_the_way"] && client.events.allSatisfy { !$0.followsGap })
     }
 
-    @Test func `after a reconnect nothing is left to end`() {
+    @Test func `after a reconnect no earlier subscription has to be ended`() {
         var client = self.left()
         client.says(Self.refusal("unsubscribe"))
         client.closes(1006)
@@ -106,7 +106,7 @@ import Testing
         #expect(client.sent("unsubscribe").count == 1 && client.machine.leaving.isEmpty)
     }
 
-    @Test func `a zone that is watched again after its unwatch was refused is left first`() {
+    @Test func `a zone that is watched again after its unwatch was refused is unwatched first`() {
         var client = PlayedClient.open()
         client.change { $0.watch("rome", consumer: 1, at: $1) }
         client.change { $0.unwatch("rome", consumer: 1, at: $1) }

@@ -15,7 +15,7 @@ import Testing
         return try JSONDecoder().decode([String: [String: [String]]].self, from: Data(contentsOf: file))
     }
 
-    @Test func `US-122: the table is the page's`() throws {
+    @Test func `US-122: the table equals that of the rider's page`() throws {
         var table: [String: [String: [String]]] = [:]
         for (phase, events) in PermissionFlow.table {
             for (event, step) in events {
@@ -51,7 +51,7 @@ import Testing
             PermissionFlow.step(.revoked, LocationEvidence(permission: .granted).change).actions == [.forget, .begin])
     }
 
-    @Test func `every reason for silence follows from evidence`() {
+    @Test func `every unavailable reason follows from the evidence`() {
         let granted = LocationEvidence(permission: .granted, sinceLastFix: .seconds(2))
         #expect(granted.unavailableReason == nil)
         #expect(LocationEvidence(permission: .prompt).unavailableReason == nil)

@@ -1,15 +1,15 @@
-// A client machine whose clock and gateway a test plays: no thread, socket or pause.
+// A client machine whose clock and gateway a test simulates: no thread, socket or pause.
 
 import Foundation
 import Testing
 
 @testable import Enroute
 
-/// A client machine with a clock of its own and a gateway that a test plays.
+/// A client machine with its own clock and a simulated gateway.
 struct PlayedClient {
     var machine: ClientMachine
     var moment = Moment(now: 50_000, wall: 1_795_248_620_000)
-    /// What was sent over all sockets.
+    /// The messages that were sent over all sockets.
     var sent: [String] = []
     var opened = 0
     var states: [ConnectionState] = []
@@ -26,10 +26,10 @@ struct PlayedClient {
     var fetches = 0
     var newerTokens = 0
     var answersPings = false
-    /// What happened, each line once: `<ms> <event>`, as the scripts of faults write it.
+    /// The events so far, each line once: `<ms> <event>`, as in the fault scripts.
     var log: [String] = []
     var credential: Credential? = .token("t")
-    /// Whether the app's credential function never answers.
+    /// Whether the app's credential function hangs.
     var hangsCredential = false
 
     init(random: Double = 0.5) { self.machine = ClientMachine(random: { random }) }

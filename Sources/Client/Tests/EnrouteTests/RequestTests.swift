@@ -1,4 +1,4 @@
-// Tests of requests, reports, subscriptions and status events, with a gateway that the test plays.
+// Tests of requests, reports, subscriptions and status events, with a simulated gateway.
 
 import Foundation
 import Testing
@@ -190,7 +190,7 @@ import Testing
         #expect(client.sent("location").count == 2 && client.outcomes == [.accepted(Self.job), .accepted("visit-2")])
     }
 
-    @Test func `an app that no longer waits gets its answer at once, and a late one means nothing`() {
+    @Test func `a cancelled request is answered at once, and its late answer is ignored`() {
         var client = PlayedClient.open()
         let request = client.request(.availability(.online, device: nil))
         client.change { machine, _ in machine.cancel(request) }

@@ -1,11 +1,11 @@
-// The way ahead as apps receive it: decoded, and ignored where it is malformed.
+// The route ahead as apps receive it: decoded, or ignored if it is malformed.
 
 import Foundation
 import Testing
 
 @testable import Enroute
 
-/// The way ahead in an arrival time.
+/// The route in an arrival time.
 @Suite struct RouteTests {
     private static func arrival(route: String) throws -> Arrival {
         let text = #"{"state":"ok","arrivesAt":1795249337630,"seconds":720,"at":1795248617630,"route":\#(route)}"#

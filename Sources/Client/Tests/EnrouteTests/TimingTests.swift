@@ -15,7 +15,7 @@ import Testing
         #expect(Reconnecting.delay(failures: 3, notBefore: nil, now: 0, random: 0) == 0)
     }
 
-    @Test func `a time named by the gateway is used with a small spread and up to a maximum`() {
+    @Test func `a time that the gateway specifies is used with a small spread and up to a maximum`() {
         #expect(Reconnecting.delay(failures: 5, notBefore: 9_000, now: 5_000, random: 0) == 4_000)
         #expect(Reconnecting.delay(failures: 0, notBefore: 9_000, now: 5_000, random: 1) == 4_300)
         #expect(Reconnecting.delay(failures: 0, notBefore: 4_000, now: 5_000, random: 0) == 0)
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test(arguments: [60_000.0, -60_000, 700_000, -700_000])
-    func `a reading's time may be by the phone's clock or by one that is right, and means the same moment`(
+    func `a reading has the same time whether the phone's clock or a correct one measured it`(
         offset: Double
     ) {
         var clock = ServerClock()

@@ -1,4 +1,4 @@
-// Tests of travel mode with a gateway that the test plays: what is resumed on the next connection, and what is forgotten.
+// Tests of travel mode with a simulated gateway: what is resumed on the next connection, and what is forgotten.
 
 import Foundation
 import Testing
@@ -162,5 +162,19 @@ import Testing
         client.connection { $0.wake(at: $1) }
         client.welcome()
         #expect(self.resumptions(client).count == 1)
+    }
+
+    @Test func `in the background the refusal of the only job ends its journey too`() {
+        for code in [EnrouteError.Code.travelModeOff, .otherDevice] {
+            var client = self.reconnected(Self.job)
+            let request = self.start(&client)
+            client.says(#"{"type":"ok","replyTo":"travel","job":"visit-1","ref":"\#(request)","deadline":5}"#)
+            client.connection { connection, _ in connection.suspend() }
+            let refused = EnrouteError(code, "It is over.")
+            client.change { $0.posted(.failure(refused), sequence: 1, jobs: [Self.job], at: $1) }
+            client.connection { $0.wake(at: $1) }
+            client.welcome()
+            #expect(self.resumptions(client).count == 1 && client.outcomes.last == .refused(Self.job, refused))
+        }
     }
 }

@@ -1,4 +1,4 @@
-// Tests of the client with a real gateway: a trip, faults of the gateway, and who may do what. As in
+// Tests of the client with a real gateway: a trip, faults of the gateway, and permissions. Like
 // Tests/JavaScript/gateway.test.mjs.
 
 import EnrouteNIO
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `over TLS, a gateway with a certificate of a known authority is trusted, and no other`() async throws {
+    @Test func `over TLS, only a gateway with a certificate of a known authority is trusted`() async throws {
         try await Stage.open(["ENROUTE_TLS": "on"]) { stage in
             let service = try await stage.client(role: "service", "orders")
             try await self.visit(service.rest)
@@ -129,7 +129,7 @@ import Testing
             }
             stage.signal(SIGSTOP)
             let reasons = await states.value
-            #expect(reasons.prefix(2) == ["silent", "no message or pong was received"])
+            #expect(reasons.prefix(2) == ["silent", "the gateway did not answer a ping"])
             stage.signal(SIGCONT)
             try await self.opens(anna)
             try await service.changeStatus(of: Self.job, to: .workInProgress)
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test func `a gateway that drains names a time, and the client comes back`() async throws {
+    @Test func `a draining gateway specifies a time, and the client reconnects then`() async throws {
         try await Stage.open { stage in
             let service = try await stage.client(role: "service", "orders").rest
             try await self.visit(service, status: .assigned)
@@ -307,7 +307,8 @@ import Testing
         }
     }
 
-    @Test func `a phone does not resume what its rider ended on another device, until it is asked to`() async throws {
+    @Test func `a phone resumes what its rider ended on another device only when the rider starts again`() async throws
+    {
         try await Stage.open { stage in
             try await self.visit(try await stage.client(role: "service", "orders").rest)
             let phone = try await stage.client(role: "rider", "rider-7")

@@ -184,7 +184,7 @@ final class Stage: @unchecked Sendable {
 func until(_ what: String, seconds: Double = 60, _ look: () async throws -> Bool) async throws {
     let end = ContinuousClock.now + .seconds(seconds)
     while try await !look() {
-        guard ContinuousClock.now < end else { throw TransportError("It did not come to this: \(what)") }
+        guard ContinuousClock.now < end else { throw TransportError("This did not happen in time: \(what)") }
         try await Task.sleep(for: .milliseconds(25))
     }
 }

@@ -29,7 +29,7 @@ extension SettingsTable {
                 "Folder in which `enroute dev` stores its URL and tokens.",
                 details: """
                     The tokens in it are used only with the URL in it: a URL that you set needs a token that you set.
-                    `enroute token` uses the secret in it unless a key is set.
-                    """, commands: clients + ["token"]),
+                    `enroute token` and `enroute replay` use the secret in it unless a key is set.
+                    """, commands: clients + ["token", "replay"]),
         ])
 }

@@ -1,7 +1,7 @@
 // Names that settings had before they were grouped by prefix. They are refused like any unknown name, with the current name.
 
 enum FormerSettings {
-    /// By the former name.
+    /// The current names, by former name.
     static let currentNames = [
         "ENROUTE_HOST": "ENROUTE_LISTEN_HOST",
         "ENROUTE_PORT": "ENROUTE_LISTEN_PORT",

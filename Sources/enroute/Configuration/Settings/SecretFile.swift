@@ -8,7 +8,7 @@ enum SecretFile {
     /// Maximum size in bytes.
     static let maxBytes = 65_536
 
-    /// What is wrong with a file. The text names the setting and the file, and contains nothing of the content.
+    /// The problem of a file. The text contains the setting and the path, but nothing of the content.
     struct Fault: Error, CustomStringConvertible {
         let description: String
     }

@@ -9,7 +9,7 @@ struct Setting: Sendable {
     let fallback: SettingDefault
     /// One sentence for help texts.
     let summary: String
-    /// More for the reference page: consequences, examples, what happens at the limits. Empty where the summary says it all.
+    /// More for the reference page: consequences, examples, what happens at the limits. Empty if the summary is enough.
     let details: String
     let secrecy: Secrecy
     /// The commands that use it; `check` and `config` read every setting.
@@ -37,7 +37,7 @@ struct Setting: Sendable {
         self.commands = commands
     }
 
-    /// The setting that names a file with the value of this one; `nil` if the value is not secret.
+    /// The setting for the path of a file that contains this one's value; `nil` if the value is not secret.
     var fileSetting: Setting? {
         guard self.secrecy != .visible else { return nil }
         return Setting(
@@ -61,7 +61,7 @@ enum SettingType: Sendable, Equatable {
     static let onByDefault = SettingType.choice(["on", "off"])
     static let offByDefault = SettingType.choice(["off", "on"])
 
-    /// What the reference page says about the values.
+    /// The description of the values on the reference page.
     var description: String {
         switch self {
         case .choice(let choices) where choices.count == 2: choices.map { "`\($0)`" }.joined(separator: " or ")
@@ -77,14 +77,14 @@ enum SettingType: Sendable, Equatable {
 
 /// The value of a setting that is not set.
 enum SettingDefault: Sendable, Equatable {
-    /// There is none: the feature is off, or the setting is required.
+    /// No default: without a value, the feature is off or the setting is required.
     case unset
     /// The command does not work without it.
     case required
     case value(String)
     /// A value that is known only when the process runs, with what it is.
     case computed(String, value: @Sendable () -> String)
-    /// What applies instead, in words: "the value of ENROUTE_REDIS_LIVE_URL".
+    /// A description of what applies instead: "the value of ENROUTE_REDIS_LIVE_URL".
     case described(String)
 
     static func number(_ value: Int) -> SettingDefault { .value("\(value)") }
@@ -103,7 +103,7 @@ enum SettingDefault: Sendable, Equatable {
         }
     }
 
-    /// What the reference page says.
+    /// The description on the reference page.
     var description: String {
         switch self {
         case .unset: "not set"
@@ -117,11 +117,11 @@ enum SettingDefault: Sendable, Equatable {
 /// Settings whose names begin alike.
 struct SettingGroup: Sendable {
     let title: String
-    /// What the settings of the group have in common, for the reference page.
+    /// The text about all settings of the group, for the reference page.
     let introduction: String
     let settings: [Setting]
 
-    /// - Parameter settings: each one whose value may be secret is followed by the setting that names a file with the value.
+    /// - Parameter settings: after each one whose value may be secret, the setting for a file with its value is inserted.
     init(_ title: String, _ introduction: String = "", _ settings: [Setting]) {
         self.title = title
         self.introduction = introduction

@@ -1,5 +1,5 @@
-// What of a value may be printed. A URL can carry a password or an access key, and a malformed one can carry it in the wrong
-// place, so a value is masked rather too much than too little.
+// Decides which part of a value may be printed. A URL can contain a password or an access key, and a malformed one can contain
+// it in the wrong place. In case of doubt, more of the value is masked.
 
 /// Masks secrets in values that are printed.
 enum SettingMask {
@@ -22,7 +22,7 @@ enum SettingMask {
         if let scheme = text.firstRange(of: "://") {
             (head, rest) = (String(text[..<scheme.upperBound]), text[scheme.upperBound...])
         }
-        // The last @, even behind a question mark: a password that should have been encoded may contain one.
+        // Up to the last @, even after a question mark, because a password that should have been encoded may contain one.
         if let at = rest.lastIndex(of: "@") {
             let user = rest[..<at]
             head += (user.firstIndex(of: ":").map { user[..<$0] + ":" } ?? "") + Self.mask + "@"

@@ -1,6 +1,6 @@
-// Where the value of a setting comes from. The environment takes precedence over the file, and both over the default. A variable
-// that is set to an empty string counts as not set, and hides the file's value. A value that may be secret can come from a file of
-// its own instead.
+// Where the value of a setting comes from. The environment takes precedence over the file, and both over the default. A
+// variable that is set to an empty string counts as not set, and hides the file's value. A value that may be secret can be
+// read from a separate file instead.
 
 import Foundation
 
@@ -53,10 +53,10 @@ struct SettingSources: Sendable {
         return text.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// What is wrong with the file that contains the value of this setting.
+    /// The problem of the file that contains the value of this setting; `nil` if there is none.
     func fileFault(_ name: String) -> String? { self.faults[name] }
 
-    /// What is wrong with all of these files, a sentence each.
+    /// The problems of all these files, one sentence each.
     ///
     /// - Parameter command: only settings that this command uses; `nil` for all settings.
     func fileFaults(for command: String?) -> [String] {
@@ -80,6 +80,6 @@ struct SettingSources: Sendable {
         }
     }
 
-    /// What is wrong with the names that are set, a sentence each.
+    /// The problems of the names that are set, one sentence each.
     var unknownNames: [String] { UnknownSettings.faults(environment: self.environment, file: self.file) }
 }

@@ -74,7 +74,7 @@ extension SettingsTable {
             Setting(
                 "ENROUTE_AUDIT_ACCESS_MAX_ENTRIES", .integer(1_000...100_000_000, unit: ""),
                 default: .number(state.accessEntries),
-                "Approximate length of the audit stream of who followed which job.",
+                "Approximate length of the audit stream of who followed or read which job.",
                 details: """
                     When the stream is full, the oldest entries are removed. The other audit stream, of erasures and
                     automatic changes, has \(state.auditEntries) entries.

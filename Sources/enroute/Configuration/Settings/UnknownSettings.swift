@@ -1,4 +1,4 @@
-// A variable with an unknown name would have no effect, so it is refused, and the name that was probably meant is suggested.
+// A variable with an unknown name would have no effect, so it is an error, which suggests the name that was probably meant.
 
 /// Names that are not in the table.
 enum UnknownSettings {
@@ -9,7 +9,7 @@ enum UnknownSettings {
             "SEEDS", "TEST_LOG",
         ].map { "\(SettingsTable.prefix)\($0)" })
 
-    /// What is wrong with the names in the environment and in a file, a line each.
+    /// The problems of names in the environment and in a file, one line each.
     ///
     /// - Parameter file: with its path.
     static func faults(environment: [String: String], file: (path: String, settings: SettingsFile)?) -> [String] {

@@ -1,6 +1,6 @@
-// The receiver of the rider's phone on the demo's stage. Only the demo's rider page loads this: it replaces the browser's
-// location with the readings that the stage sends, and presses the buttons that the stage names. Everything after that is the
-// real page. In a tab of its own, the page uses the location of the device it is on.
+// The receiver of the rider's phone on the demo's stage. Only the demo's rider page loads this script. It replaces the
+// browser's location with the readings that the stage sends, and presses the buttons that the stage names. Everything else is
+// the real page. In a separate tab, the page uses the location of the device.
 
 (() => {
   const stage = document.querySelector('meta[name="enroute-stage"]')?.content;
@@ -64,7 +64,7 @@
     tappedAt = now;
     button.scrollIntoView({block: 'nearest'});
     show(button);
-    // The button of the final step is held, but a click without a pointer takes the step at once.
+    // The button of the final step must be held, but a click without a pointer performs the step at once.
     button.click();
   }
 

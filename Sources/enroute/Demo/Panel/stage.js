@@ -1,5 +1,5 @@
-// The demo's stage: shows the pages of the customer, the rider and the desk, passes the readings of the simulated receiver to the
-// rider's page, and causes faults. Everything it knows it asks the demo for, once a second.
+// The demo's stage: shows the pages of the customer, the rider and the desk, passes the readings of the simulated receiver to
+// the rider's page, and causes faults. It requests all its data from the demo once a second.
 
 const element = (id) => document.getElementById(id);
 const POLL_INTERVAL = 1_000;      // ms
@@ -47,7 +47,7 @@ async function ask(path, body) {
 
 // ---- the frames ----
 
-/** What each page may use in its frame. The frame starts at the stage's origin, so the page's origin has to be named. */
+/** The features that each page may use in its frame. The frame starts at the stage's origin, so the page's has to be named. */
 const ALLOWED = {customer: ['web-share', 'clipboard-write'], rider: ['screen-wake-lock'], desk: ['clipboard-write']};
 let openOrder = 0;
 /** Whether the rider's page is in its frame. */
@@ -138,7 +138,7 @@ function showFaults(faults, order) {
     const {item, button, expectation, result} = buttons.get(fault.id);
     put(button, fault.title);
     put(expectation, fault.expectation);
-    // A disabled button would lose the focus.
+    // A disabled button would lose focus.
     button.setAttribute('aria-disabled', String(!fault.isPossible));
     item.dataset.state = fault.isRunning ? 'running' : fault.result ? 'measured' : 'idle';
     put(result, resultText(fault));

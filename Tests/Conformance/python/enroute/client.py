@@ -49,18 +49,18 @@ class Client:
 
     async def run(self):
         """Stays connected until `stop`, or until the gateway says that connecting again is useless."""
-        failures, rejected = 0, None
+        failures, rejected, end = 0, None, None
         while not self._stopped.is_set():
             self._on_connection("connecting", None)
             self._leave_at = None
             try:
                 credential = await self._credential()
                 if rejected and credential == rejected:
-                    self._on_connection("refused", End(4005, "the application has no other token"))
+                    self._on_connection("refused", End(4005, end.reason))
                     return
                 end = await self._connection(credential)
             except Exception as error:  # The application could not provide a credential.
-                credential, end = None, End(reason=str(error))
+                credential, end = None, End(reason=f"no credential is available: {error}")
             for answer in self._answers.values():
                 answer.cancel()
             self._answers.clear()
@@ -104,7 +104,7 @@ class Client:
     async def request(self, message):
         """Sends a message with a `ref` and returns its `ok`. Raises Refused or Disconnected."""
         if not self._socket:
-            raise Disconnected()
+            raise Disconnected("There is no connection to the gateway.")
         ref = f"r{next(self._refs)}"
         answer = self._answers[ref] = asyncio.get_running_loop().create_future()
         self._send({**message, "ref": ref})
@@ -113,7 +113,8 @@ class Client:
         except (asyncio.CancelledError, TimeoutError) as error:
             if isinstance(error, asyncio.CancelledError) and not answer.cancelled():
                 raise
-            raise Disconnected() from error
+            raise Disconnected(
+                "The connection was lost before the answer. The request may have been executed or not.") from error
         finally:
             self._answers.pop(ref, None)
 

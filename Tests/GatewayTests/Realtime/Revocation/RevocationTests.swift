@@ -95,6 +95,36 @@ import Testing
         }
     }
 
+    @Test(arguments: [true, false])
+    func `revoking a job closes the sessions with its links, and later sign-ins, with 4502`(isFollowing: Bool)
+        async throws
+    {
+        try await RevocationScenario.run { stage in
+            let links = TrackingLinks(ledger: stage.first.client, settings: stage.first.settings.liveState)
+            let secret = try await links.issue(
+                for: RevocationScenario.job, of: PersonID("anna")!, lifetime: .seconds(600), by: PersonID("service")!
+            ).get()
+            try await stage.gateways[1].unsigned { connection, messages in
+                try await connection.send(.auth(.link(secret)))
+                _ = try await messages.welcome()
+                if isFollowing {
+                    try await connection.send(.subscribe(job: RevocationScenario.job, since: nil))
+                    _ = try await messages.subscribed()
+                }
+                try await stage.revoke(.job(RevocationScenario.job))
+                if isFollowing {
+                    let reason = try await messages.first { if case .ended(_, let reason) = $0 { reason } else { nil } }
+                    #expect(reason == .revoked)
+                }
+                await #expect(throws: Self.revoked) { while try await messages.next() != nil {} }
+            }
+            try await stage.gateways[0].unsigned { connection, messages in
+                try await connection.send(.auth(.link(secret)))
+                await #expect(throws: Self.revoked) { while try await messages.next() != nil {} }
+            }
+        }
+    }
+
     @Test func `only services and operations staff can revoke, and malformed ids are refused`() async throws {
         try await RevocationScenario.run { stage in
             for (role, status) in [(Role.customer, 403), (.rider, 403), (.ops, 204), (.service, 204)] {

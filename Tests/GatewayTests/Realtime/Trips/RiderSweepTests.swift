@@ -1,5 +1,6 @@
 import EnrouteClient
 import EnrouteWire
+import HTTPValues
 import LiveState
 import Logging
 import TestSupport
@@ -83,6 +84,29 @@ import Testing
         let notices = lines.all.filter { $0.level == .notice && $0.metadata["rider"] != nil }
         #expect(notices.map { $0.metadata["rider"] } == ["rider-1"])
         #expect(notices.allSatisfy { Set($0.metadata.keys) == ["rider", "zone", "count"] })
+    }
+
+    @Test func `a rider's leftover task is found in a zone of more unreachable riders than are shown`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false, Self.pace) { gateway in
+                let keyspace = gateway.settings.liveState.keyspace
+                let (due, later) = (keyspace.due(in: RunningGateway.rome), WallClock.nowMilliseconds + 1_800_000)
+                for number in 0...Riders.maxOnlineRiders {
+                    try await gateway.client.run("ZADD", due, "\(later)", "idle-\(number)")
+                }
+                try await gateway.register(.rider(1))
+                try await gateway.goOnline(.rider(1))
+                let tasks = keyspace.tasks(of: .rider(1), in: RunningGateway.rome)
+                try await gateway.client.run("HSET", tasks, "order-1", "accepted")
+                // Younger tasks may belong to an assignment in progress.
+                let longAgo = (WallClock.nowMilliseconds - 120_000) * 1000
+                let record = keyspace.rider(.rider(1), in: RunningGateway.rome)
+                try await gateway.client.run("HSET", record, "version", "\(longAgo)")
+                try await becomes("the sweep has released it") {
+                    try await gateway.riders.tasks(of: .rider(1), in: RunningGateway.rome).get().isEmpty
+                }
+            }
+        }
     }
 
     @Test func `a zone that cannot be swept does not delay the others`() async throws {

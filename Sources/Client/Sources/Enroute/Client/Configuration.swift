@@ -7,15 +7,16 @@ extension EnrouteClient {
     public struct Configuration: Sendable {
         /// `https://track.example`; a path prefix is part of it.
         public var gateway: URL
-        /// Default: URLSession, which has no WebSocket on most Linux systems. Use `NIOTransport` of EnrouteNIO there.
+        /// The default is URLSession, which has no WebSocket on most Linux systems. Use `NIOTransport` of EnrouteNIO there.
         public var transport: any Transport
-        /// Called before each connection and request, and before a token expires. `nil`: nobody is signed in, and the
-        /// connection is refused. If it throws or does not answer within 15 s, the client tries again later.
+        /// Called before each connection and request, and before a token expires. If it returns `nil`, nobody is signed in,
+        /// and the connection is refused. If it throws or does not answer within 15 s, the client tries again later.
         public var credential: @Sendable () async throws -> Credential?
-        /// Names this device, 1 to 64 of `[A-Za-z0-9_-]`. Of several devices of a rider, the one that last started travel mode
-        /// reports. Keep it across launches to be able to resume. Default: a new name.
+        /// The name of this device, 1 to 64 of `[A-Za-z0-9_-]`. If a rider has several devices, the one that last started
+        /// travel mode reports. Keep the name across launches to be able to resume. The default is a new name.
         public var device = UUID().uuidString
-        /// Highest plausible speed in m/s; faster positions are not shown. Raise it for trips replayed in fast motion.
+        /// The highest plausible speed in m/s. Positions that would need a higher one are not shown. Raise it for trips
+        /// replayed in fast motion.
         public var fastest: Double
 
         public init(
@@ -51,9 +52,9 @@ extension EnrouteClient.Configuration {
         return parts
     }
 
-    /// Asks the app for a credential. A function that hangs must not stop the client.
+    /// Requests a credential from the app. A function that hangs must not stop the client.
     ///
-    /// - Parameter timebase: of the client.
+    /// - Parameter timebase: the client's clocks.
     func fetchCredential(_ timebase: Timebase) async throws -> Credential? {
         try await timebase.wait(
             atMost: ConnectionMachine.connectWithin, late: TransportError(ConnectionMachine.credentialLate),

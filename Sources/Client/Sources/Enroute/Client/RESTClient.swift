@@ -1,4 +1,4 @@
-// Requests over REST: the typed ones that apps and order systems need most, and any other by its path.
+// Requests over REST: typed ones for the most frequent needs of apps and order systems, and any other by its path.
 
 public import Foundation
 
@@ -36,7 +36,7 @@ public struct RESTClient: Sendable {
     public struct TrackingLink: Decodable, Hashable, Sendable {
         /// The secret, for `Credential.trackingLink`.
         public let link: String
-        /// Identifies the link for revocation; it opens nothing.
+        /// Identifies the link for revocation; it gives no access.
         public let id: String
         /// The path of the page, to append to the address of the gateway.
         public let url: String?
@@ -54,8 +54,8 @@ public struct RESTClient: Sendable {
     ///
     /// - Parameters:
     ///   - job: the job.
-    ///   - idempotencyKey: 1 to 128 printable characters. The same key with the same job creates it once: a request that is
-    ///     repeated within 24 h after a lost answer returns the job instead of throwing `conflict`.
+    ///   - idempotencyKey: 1 to 128 printable characters. Requests with the same key and the same job create it once: if you
+    ///     repeat a request within 24 h because its answer was lost, it returns the job instead of throwing `conflict`.
     /// - Returns: the job as a follower sees it.
     /// - Throws: `conflict` if the job exists.
     @discardableResult
@@ -96,8 +96,8 @@ public struct RESTClient: Sendable {
     ///   - job: the job.
     ///   - viewers: how many people may use the link at the same time, 1 to 100.
     ///   - lifetime: when it expires, up to four hours.
-    ///   - idempotencyKey: 20 to 128 printable characters that nobody can guess, such as a UUID. The same key with the same
-    ///     request creates one link, which a request that is repeated within 24 h returns.
+    ///   - idempotencyKey: 20 to 128 printable characters that nobody can guess, such as a UUID. Requests with the same key
+    ///     and the same content create one link; a repetition within 24 h returns that link.
     public func createTrackingLink(
         for job: JobID, viewers: Int = 5, lifetime: Duration = .seconds(14_400), idempotencyKey: String? = nil
     ) async throws(EnrouteError) -> TrackingLink {
@@ -141,11 +141,11 @@ public struct RESTClient: Sendable {
         } catch {
             let reason = "\(error)"
             let isLate = reason == ConnectionMachine.credentialLate
-            throw Self.failure(isLate ? reason : "No credential is available right now: \(reason)")
+            throw Self.failure(isLate ? reason : "No credential is available: \(reason)")
         }
     }
 
-    /// Sends a request that is given up at `end`, which is `ClientMachine.answerWithin` after the call: the credential and the
+    /// Sends a request and gives it up at `end`, which is `ClientMachine.answerWithin` after the call: the credential and the
     /// answer share this time.
     private func exchange(
         _ request: TransportRequest, until end: Double
@@ -191,7 +191,7 @@ public struct RESTClient: Sendable {
         return view
     }
 
-    /// With sorted members: a request that is repeated with its key must have the same bytes.
+    /// Encodes with sorted members, because a request that is repeated with its key must have the same bytes.
     private static func encoded(_ value: some Encodable) -> Data? {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys]

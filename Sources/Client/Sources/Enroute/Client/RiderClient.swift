@@ -1,4 +1,4 @@
-// What a rider's app does: declares availability, switches travel mode, and reports locations.
+// The actions of a rider's app: declares availability, switches travel mode, and reports locations.
 
 public import Foundation
 
@@ -10,7 +10,7 @@ public struct RiderClient: Sendable {
     ///
     /// - Parameters:
     ///   - availability: whether the rider works.
-    ///   - device: names the phone; the newest device of a rider counts.
+    ///   - device: names the phone. The newest device of a rider counts.
     /// - Throws: `activeTask` with the tasks that the rider must finish or return first, `forbidden`, `rateLimited`,
     ///   `network`.
     public func setAvailability(_ availability: Availability, device: String? = nil) async throws(EnrouteError) {
@@ -18,17 +18,16 @@ public struct RiderClient: Sendable {
     }
 
     /// Switches travel mode on: from now on this device reports, and the rider's other devices do not. It needs an open
-    /// connection. After a reconnect, the client resumes by itself, until the gateway refuses that because travel mode was
-    /// switched off elsewhere: then `outcomes` contains `travelModeOff`, `otherDevice` or why else it is over.
-    ///
+    /// connection. After a reconnect, the client resumes travel mode automatically. If the gateway refuses that, because
+    /// travel mode was switched off elsewhere, `outcomes` contains `travelModeOff`, `otherDevice` or another reason.
     /// - Parameters:
-    ///   - job: in a status that allows travel mode.
-    ///   - resuming: only goes on with what this device started, for example in an earlier launch. It needs the same
+    ///   - job: a job whose status allows travel mode.
+    ///   - resuming: only continues what this device started, for example in an earlier launch. It needs the same
     ///     `Configuration.device`.
     /// - Returns: until when the rider may share its position, by the gateway's clock.
-    /// - Throws: `illegalTransition` in a status without travel mode, `notFound`, `network` without an open connection or answer,
-    ///   and with `resuming` `otherDevice` or `travelModeOff` if another device took over or switched it off meanwhile. After a
-    ///   lost answer the client resumes, so what the gateway started goes on.
+    /// - Throws: `illegalTransition` if the status does not allow travel mode; `notFound`; `network` without an open
+    ///   connection or an answer; with `resuming`, `otherDevice` or `travelModeOff` if another device took over or switched it
+    ///   off meanwhile. After a lost answer, the client resumes what the gateway may have started.
     @discardableResult
     public func startTravel(_ job: JobID, resuming: Bool = false) async throws(EnrouteError) -> Date? {
         try await self.client.ask { $0.switchTravel(job, isActive: true, resumes: resuming, at: $1) }.deadline.map {
@@ -36,19 +35,20 @@ public struct RiderClient: Sendable {
         }
     }
 
-    /// Switches travel mode off. From this call on nothing of the job is sent, even if the gateway cannot be reached.
+    /// Switches travel mode off. From this call on nothing is sent for the job, even if the gateway cannot be reached.
     ///
     /// - Parameters:
     ///   - job: the job.
-    ///   - resuming: only ends what this device started, for what the rider did earlier, while there was no connection.
+    ///   - resuming: only ends what this device started. Use it for an action of the rider that happened earlier, without a
+    ///     connection.
     /// - Throws: `network`, and with `resuming` `otherDevice` if another device took over meanwhile.
     public func stopTravel(_ job: JobID, resuming: Bool = false) async throws(EnrouteError) {
         _ = try await self.client.ask { $0.switchTravel(job, isActive: false, resumes: resuming, at: $1) }
     }
 
-    /// Queues a reading for 1 to 10 jobs, in the order of their stops. It returns at once: the newest readings are sent first,
-    /// at the pace that the gateway asks for, over the socket while it is open and over REST in the background. Readings for
-    /// other jobs are reported in turn, one report at a time. `outcomes` says what became of a report.
+    /// Queues a reading for 1 to 10 jobs, in the order of their stops. It returns immediately. The newest readings are sent
+    /// first, at the pace that the gateway requests, over the socket while it is open and over REST in the background.
+    /// Readings for other jobs are reported in turn, one report at a time. `outcomes` contains the result of each report.
     ///
     /// - Parameters:
     ///   - fix: the reading.
@@ -63,15 +63,15 @@ public struct RiderClient: Sendable {
         _ = try await self.client.request(.unavailable(reason, job))
     }
 
-    /// Sends a heartbeat of a rider who is online, optionally with a rough place.
+    /// Sends a heartbeat of a rider who is online, optionally with an approximate place.
     public func sendPresence(at place: Place? = nil, device: String? = nil) async throws(EnrouteError) {
         _ = try await self.client.request(.presence(place, device: device))
     }
 
-    /// What became of reports, for each of their jobs, and which jobs could not be resumed after a reconnect. A reading that is too
-    /// old to be sent, or that a newer one for the same jobs replaced before, has no outcome.
+    /// The results of reports, for each of their jobs, and jobs that could not be resumed after a reconnect. A reading has no
+    /// outcome if it was too old to be sent, or if a newer one for the same jobs replaced it before.
     public var outcomes: Signals<ReportOutcome> { Signals { await self.client.openOutcomes() } }
 
-    /// How often the gateway wants reports, the current interval first. Configure the receiver by it.
+    /// The interval at which the gateway wants reports, the current one first. Configure the receiver accordingly.
     public var pace: Signals<Duration> { Signals { await self.client.openPaces() } }
 }

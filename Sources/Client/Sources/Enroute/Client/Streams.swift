@@ -1,6 +1,6 @@
-// The asynchronous sequences of the client. Their types are its own, so that how they are made can change.
+// The asynchronous sequences of the client. They are types of the client, so that their implementation can change.
 
-/// Values that may end with an error. Each loop over it is a consumer of its own.
+/// Values that may end with an error. Each loop over them is a separate consumer.
 public struct Updates<Element: Sendable>: AsyncSequence, Sendable {
     let open: @Sendable () async -> AsyncThrowingStream<Element, any Error>
 
@@ -19,7 +19,7 @@ public struct Updates<Element: Sendable>: AsyncSequence, Sendable {
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(open: self.open) }
 }
 
-/// Values that never fail. Each loop over it is a consumer of its own.
+/// Values that never fail. Each loop over them is a separate consumer.
 public struct Signals<Element: Sendable>: AsyncSequence, Sendable {
     let open: @Sendable () async -> AsyncStream<Element>
 

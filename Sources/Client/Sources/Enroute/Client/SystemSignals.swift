@@ -1,11 +1,11 @@
-// What Apple's systems report: the network, and the app going to the background and back. On other systems, call
-// `setOnline`, `enterBackground` and `wake` yourself.
+// Signals of Apple's systems: changes of the network, and the app entering the background and the foreground. On other
+// systems, call `setOnline`, `enterBackground` and `wake` yourself.
 
 #if canImport(Network)
     internal import Network
 
     extension EnrouteClient {
-        /// Tells the client whether the device has a network, until the task is cancelled.
+        /// Notifies the client of whether the device has a network, until the task is cancelled.
         public nonisolated func followNetwork() async {
             let (stream, continuation) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(1))
             let monitor = NWPathMonitor()

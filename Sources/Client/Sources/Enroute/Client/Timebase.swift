@@ -1,18 +1,18 @@
-// The clocks of the client. Tests that run against a real gateway use one that runs faster, and the conformance kit one that also
-// shows another time.
+// The clocks of the client. Tests with a real gateway use clocks that run faster, and the conformance kit uses ones that also
+// show another time.
 
 public import Foundation
 
-/// The monotonic clock goes on while the device sleeps, so a connection that died meanwhile is noticed at once.
+/// The monotonic clock continues while the device sleeps, so a connection that was lost meanwhile is noticed immediately.
 package struct Timebase: Sendable {
     private let start = ContinuousClock.now
     private let speed: Double
-    /// What the wall clock showed at the start, in ms since the epoch; `nil` for the system's clock.
+    /// The wall clock at the start, in ms since the epoch; `nil` for the system's clock.
     private let wallAtStart: Double?
 
     /// - Parameters:
-    ///   - speed: how many times faster than real the client's clock runs.
-    ///   - wall: what a wall clock of the same speed shows now; without it, the wall clock is the system's.
+    ///   - speed: how many times faster than real time the client's clocks run.
+    ///   - wall: the current time of a wall clock with the same speed; `nil` for the system's clock.
     package init(speed: Double = 1, wall: Date? = nil) {
         self.speed = speed
         self.wallAtStart = wall?.inMilliseconds
@@ -28,8 +28,8 @@ package struct Timebase: Sendable {
         try await Task.sleep(until: .now + Duration(ms: milliseconds / self.speed), clock: .continuous)
     }
 
-    /// Waits for an operation no longer than its time, and no longer than its task: an operation that ignores its cancellation
-    /// goes on without anybody.
+    /// Waits for an operation no longer than the time limit, and no longer than the task. An operation that ignores its
+    /// cancellation continues, but nobody waits for it.
     ///
     /// - Throws: what the operation throws, `CancellationError`, or `late` after the time.
     func wait<Value: Sendable>(
@@ -63,8 +63,8 @@ extension EnrouteClient {
     ///
     /// - Parameters:
     ///   - configuration: as usual.
-    ///   - speed: how many times faster than real the client's clocks run.
-    ///   - wall: what its wall clock shows now.
+    ///   - speed: how many times faster than real time the client's clocks run.
+    ///   - wall: the current time of its wall clock.
     @_spi(Conformance) public init(_ configuration: Configuration, speed: Double, wall: Date) {
         self.init(configuration, timebase: Timebase(speed: speed, wall: wall))
     }

@@ -12,13 +12,14 @@ extension ClientMachine {
         var isAnswered = false
         /// The event from which the last `subscribe` resumed.
         var asked: StatusCursor?
-        /// Readers of older events than the last `subscribe` asked for. They read nothing until the gateway is asked again.
+        /// Readers that need older events than the last `subscribe` requested. They receive nothing until the next
+        /// `subscribe`.
         var late: Set<Int> = []
-        /// How many times `subscribe` was repeated without knowing whether the first one arrived. The gateway refuses a
-        /// repetition with `bad_request`.
+        /// How many times `subscribe` was repeated without knowing whether the first one had arrived. If it had, the gateway
+        /// refuses the repetitions with `bad_request`.
         var repetitions = 0
 
-        /// Whether an answer to the last `subscribe` contains all that a reader with this cursor missed.
+        /// Whether the answer to the last `subscribe` contains everything that a reader with this cursor missed.
         func isAsked(after cursor: StatusCursor?) -> Bool {
             guard let cursor, cursor != self.asked else { return true }
             guard let asked, asked.epoch == cursor.epoch else { return false }
@@ -64,7 +65,7 @@ extension ClientMachine {
         }
         if let view = follow.view.view { self.deliver(reading.read(view), to: reader) }
         self.follows[job]?.readers[reader] = reading
-        // Without a connection nothing was asked yet, and the next `subscribe` includes the reader.
+        // Without a connection nothing has been requested yet, and the next `subscribe` includes the reader.
         guard self.connection.isOpen, let cursor else { return }
         if follow.isAnswered ? cursor == follow.view.view?.cursor : follow.isAsked(after: cursor) { return }
         self.follows[job]?.late.insert(reader)
@@ -88,8 +89,8 @@ extension ClientMachine {
         self.subscribe(job, at: moment)
     }
 
-    /// Subscribes to a job, from the oldest event that a consumer has. If a reader is late, or the gateway refused to end an
-    /// earlier subscription, that one ends first.
+    /// Subscribes to a job, from the oldest event that a consumer has. If a reader is late, or if the gateway refused to end
+    /// an earlier subscription, that subscription is ended first.
     mutating func subscribe(_ job: JobID, at moment: Moment) {
         guard var follow = self.follows[job] else { return }
         self.timers[.job(job)] = nil
@@ -105,14 +106,14 @@ extension ClientMachine {
         guard var follow = self.follows[job] else { return }
         let isLeaving = self.leaving[job] != nil
         switch message {
-        // Of an earlier subscription: the answer to the last one is still due.
+        // The message belongs to an earlier subscription: the answer to the last one is still due.
         case .subscribed where isLeaving, .reset where isLeaving: break
         case .subscribed(_, let snapshot), .reset(_, let snapshot):
             follow.isAnswered = true
             for reader in follow.readers.keys where !follow.late.contains(reader) {
                 self.deliver(follow.readers[reader]?.read(snapshot) ?? [], to: reader)
             }
-        // The answer that is due contains this status, too.
+        // The answer that is still due contains this status, too.
         case .status where isLeaving: break
         case .status(_, let status):
             for reader in follow.readers.keys where !follow.late.contains(reader) {
@@ -182,7 +183,7 @@ extension ClientMachine {
         return false
     }
 
-    /// Why nothing will arrive until `start()`; an expired token can be renewed.
+    /// Why nothing will arrive until `start()` is called; `nil` for an expired token, because it can be renewed.
     var refusal: EnrouteError? {
         guard case .refused(let reason) = self.connection.connection, reason.code != Reconnecting.tokenExpired else {
             return nil
@@ -190,7 +191,7 @@ extension ClientMachine {
         return EnrouteError(Reconnecting.errorCode(for: reason.code), reason.reason)
     }
 
-    /// A session that may not reconnect must not show what it saw.
+    /// Refuses all jobs and zones: a session that may not reconnect must not show what it received.
     mutating func refuseAll(_ error: EnrouteError) {
         for job in self.follows.keys { self.refuse(job, error) }
         for zone in self.watches.keys { self.refuse(zone: zone, error) }

@@ -1,5 +1,5 @@
-// The part of the client that ends subscriptions. A gateway may refuse an `unsubscribe` or `unwatch`, because it receives too
-// many messages: the earlier subscription goes on, and a new one to the same job or zone is refused.
+// The part of the client that ends subscriptions. A gateway that receives too many messages may refuse an `unsubscribe` or
+// `unwatch`. Then the earlier subscription continues, and a new one to the same job or zone is refused.
 
 extension ClientMachine {
     mutating func leave(_ job: JobID, at moment: Moment) {
@@ -7,7 +7,7 @@ extension ClientMachine {
         if self.send(.unsubscribe(job), at: moment) { self.leaving[job, default: 0] += 1 }
     }
 
-    /// The gateway answered an `unsubscribe`. After the last one, messages belong to the last subscription.
+    /// Handles the answer to an `unsubscribe`. After the last answer, messages belong to the last subscription.
     mutating func left(_ job: JobID) {
         guard let unanswered = self.leaving[job] else { return }
         self.leaving[job] = unanswered > 1 ? unanswered - 1 : nil
@@ -19,7 +19,7 @@ extension ClientMachine {
         self.send(.unwatch(zone: zone), at: moment)
     }
 
-    /// Sends again what the gateway refused for the moment.
+    /// Repeats a message that the gateway refused temporarily.
     mutating func askAgain(_ job: JobID, at moment: Moment) {
         if self.follows[job] != nil {
             self.subscribe(job, at: moment)
@@ -36,7 +36,8 @@ extension ClientMachine {
         }
     }
 
-    /// Whether the refused message will be sent again together with the end of an earlier subscription, or belongs to that one.
+    /// Whether the refused message will be repeated together with the end of an earlier subscription, or belongs to that
+    /// subscription.
     mutating func isAskedAgain(_ refusal: WireError, at due: Double) -> Bool {
         switch refusal.replyTo {
         case "unsubscribe":
@@ -57,7 +58,7 @@ extension ClientMachine {
     private mutating func unsubscribeRefused(_ job: JobID, tryAgainAt due: Double) {
         guard let unanswered = self.leaving[job] else { return }
         self.leaving[job] = max(0, unanswered - 1)
-        // The answer to a later one decides.
+        // The answer to a later `unsubscribe` decides.
         if unanswered <= 1 { self.timers[.job(job)] = due }
     }
 }

@@ -32,7 +32,7 @@ extension ClientMachine {
         }
     }
 
-    /// What became of a report over REST.
+    /// Handles the result of a report over REST.
     mutating func posted(_ result: Result<BatchAnswer, EnrouteError>, sequence: Int64, jobs: [JobID], at moment: Moment)
     {
         self.isPosting = false
@@ -50,11 +50,13 @@ extension ClientMachine {
                 self.effects.append(.pace(self.fixes.interval))
             }
         case .failure(let error) where error.isRetryable:
-            // Sent again with the next one, unless a newer reading replaces it.
+            // The readings are sent again with the next report, unless newer ones replace them.
             self.fixes.repeatUnanswered()
             if let pause = error.retryAfter?.inMilliseconds { self.timers[.report] = moment.now + pause }
         case .failure(let error):
             self.fixes.answered(sequence)
+            // If the gateway refused all jobs, the error is that of the first.
+            if let first = jobs.first { self.forget(first, after: error) }
             for job in jobs { self.effects.append(.outcome(.refused(job, error))) }
         }
         self.reportWhenDue(at: moment)

@@ -8,9 +8,9 @@ extension ClientMachine {
         var isAnswered = false
     }
 
-    /// Switches travel mode on or off, and returns the number of the request. From then on nothing of a job that is switched off
-    /// is sent, even if the gateway cannot be reached. A job is resumed only if the request to switch it on was sent: if its
-    /// answer is lost, the gateway refuses to resume what never started.
+    /// Switches travel mode on or off, and returns the number of the request. From then on nothing is sent for a job that is
+    /// switched off, even if the gateway cannot be reached. A job is resumed only if the request to switch it on was sent. If
+    /// its answer is lost, the gateway refuses to resume what it never started.
     mutating func switchTravel(_ job: JobID, isActive: Bool, resumes: Bool, at moment: Moment) -> Int {
         if !isActive { self.forget(job) }
         let request = self.request(
@@ -32,13 +32,13 @@ extension ClientMachine {
         if self.travels[job]?.request == request { self.travels[job]?.isAnswered = true }
     }
 
-    /// Neither resumes a job nor sends what waits for it.
+    /// From now on neither resumes a job nor sends its queued readings.
     mutating func forget(_ job: JobID) {
         self.travels[job] = nil
         self.fixes.forget(job)
     }
 
-    /// The gateway refused to switch travel mode on or off. After a later request, its answer decides.
+    /// Handles a refusal to switch travel mode on or off. If a later request was sent, the answer to that one decides.
     mutating func travelRefused(_ refusal: WireError, _ error: EnrouteError) {
         guard !error.isRetryable, let job = refusal.job, let request = self.travels[job]?.request,
             refusal.ref == nil || refusal.ref == String(request)
@@ -48,7 +48,7 @@ extension ClientMachine {
         if !self.pending.contains(request) { self.effects.append(.outcome(.refused(job, error))) }
     }
 
-    /// The gateway refused a report over the socket.
+    /// Handles a refused report over the socket.
     mutating func reportRefused(_ job: JobID?, _ error: EnrouteError) {
         self.fixes.refused(job)
         let isRepetition = error.code == .otherDevice && job.map { self.travels[$0] == nil } == true
@@ -56,8 +56,8 @@ extension ClientMachine {
         if !isRepetition { self.effects.append(.outcome(.refused(job, error))) }
     }
 
-    /// Forgets a job if a refused report shows that this device does not report for it. A report may be older than the request
-    /// that switches travel mode on now.
+    /// Forgets a job if a refused report shows that this device does not report for it. A refusal that is older than the
+    /// current request to switch travel mode on does not count.
     mutating func forget(_ job: JobID, after error: EnrouteError) {
         guard error.code == .otherDevice || error.code == .travelModeOff, self.travels[job]?.isAnswered != false else {
             return

@@ -1,6 +1,6 @@
 // The whole client as a value: matches requests with answers, passes messages to views, status readers and pools, and reports
-// a rider's locations. It performs nothing: each call appends effects, which `EnrouteClient` carries out. The same rules as in
-// enroute.js. All times are in ms.
+// a rider's locations. It performs no I/O: each call appends effects, which `EnrouteClient` carries out. enroute.js follows
+// the same rules. All times are in ms.
 
 struct ClientMachine {
     enum Effect {
@@ -26,9 +26,9 @@ struct ClientMachine {
 
     /// How long to wait for an answer.
     static let answerWithin = 15_000.0
-    /// Until a subscription is repeated, unless the gateway names a time.
+    /// The delay before a subscription is repeated, unless the gateway specifies one.
     static let askAgainAfter = 1_000.0
-    /// Until a report is tried again while earlier messages are still on their way to the socket.
+    /// The delay before a report is tried again while earlier messages are still on their way to the socket.
     static let congestionPause = 500.0
 
     var connection: ConnectionMachine
@@ -40,10 +40,10 @@ struct ClientMachine {
     var isPosting = false
     /// The jobs whose travel mode this device switched on, to be resumed on each new connection.
     var travels: [JobID: Travel] = [:]
-    /// How many `unsubscribe`s of a job have no answer on this connection; 0: the gateway refused the last one, and it is sent
-    /// again.
+    /// The number of `unsubscribe` messages of a job without an answer on this connection. 0: the gateway refused the last
+    /// one, which is sent again.
     var leaving: [JobID: Int] = [:]
-    /// The zones whose `unwatch` the gateway refused on this connection, and which it therefore still sends.
+    /// The zones whose `unwatch` the gateway refused on this connection, so it continues to send them.
     var refusedUnwatches: Set<String> = []
     private(set) var pending: Set<Int> = []
     private var lastRequest = 0
@@ -63,12 +63,12 @@ struct ClientMachine {
 
     var isInBackground: Bool { self.connection.state == .background }
 
-    /// When the machine wants to be called next, by the monotonic clock.
+    /// When `fire` must be called next, by the monotonic clock; `nil` if nothing is planned.
     var nextDue: Double? {
         [self.timers.values.min(), self.connection.nextDue].compactMap(\.self).min()
     }
 
-    /// Passes an event to the connection, and tells what follows from it.
+    /// Passes an event to the connection, and handles the resulting actions.
     mutating func connection(at moment: Moment, _ event: (inout ConnectionMachine) -> Void) {
         self.connection.expectsMessages = self.fixes.isUnanswered || self.follows.values.contains(where: \.view.isLive)
         event(&self.connection)
@@ -91,7 +91,7 @@ struct ClientMachine {
         if self.isInBackground { self.reportWhenDue(at: moment) }
     }
 
-    /// Carries out what is due.
+    /// Performs what is due.
     mutating func fire(at moment: Moment) {
         self.connection(at: moment) { $0.fire(at: moment) }
         while let (timer, due) = self.timers.min(by: { $0.value < $1.value }), due <= moment.now {
@@ -139,7 +139,7 @@ struct ClientMachine {
         return id
     }
 
-    /// The app no longer waits for the answer.
+    /// Ends a request because the app no longer waits for its answer.
     mutating func cancel(_ request: Int) { self.settle(request, .failure(.cancelled)) }
 
     @discardableResult
@@ -191,7 +191,7 @@ struct ClientMachine {
             self.watches[zone]?.repetitions = 0
             self.watch(zone, at: moment)
         }
-        // Before the first report, so that the gateway knows which device it is from.
+        // This precedes the first report, so that the gateway knows which device sends it.
         self.resumeTravels(at: moment)
         self.reportWhenDue(at: moment)
     }
@@ -210,7 +210,7 @@ struct ClientMachine {
         }
         if refusal.replyTo == "location" { return self.reportRefused(refusal.job, error) }
         if refusal.replyTo == "travel" { self.travelRefused(refusal, error) }
-        // The gateway dropped a message and does not say which.
+        // The gateway dropped a message without saying which one.
         if refusal.replyTo ?? "" == "", error.code == .rateLimited { self.timers[.resubscribeAll] = again }
         if let id = refusal.ref.flatMap({ Int($0) }) { self.settle(id, .failure(error)) }
     }
@@ -235,7 +235,7 @@ struct ClientMachine {
 
     // MARK: the token
 
-    /// Plans the renewal of a token that names its expiry.
+    /// Plans the renewal of a token that contains its expiry.
     private mutating func planRenewal(at moment: Moment) {
         self.timers[.renewal] = nil
         guard case .token(let token)? = self.connection.credential, let expiry = TokenRenewal.expiry(of: token) else {
@@ -247,7 +247,7 @@ struct ClientMachine {
         }
     }
 
-    /// The app named a credential. Returns the request that renews the session, if the credential is a newer token.
+    /// Returns the request that renews the session, if the app's credential is a newer token.
     mutating func renew(with credential: Credential?, at moment: Moment) -> Int? {
         guard self.connection.isOpen else { return nil }
         guard case .token(let token)? = credential, credential != self.connection.credential else {

@@ -1,6 +1,6 @@
-// The connection to a gateway as a value: connects, signs in, detects a dead connection and reconnects. It performs nothing:
-// each event appends actions, which `ClientMachine` and `EnrouteClient` carry out. The same rules as in
-// enroute-connection.js. All times are in ms.
+// The connection to a gateway as a value: connects, signs in, detects a dead connection and reconnects. It performs no I/O:
+// each event appends actions, which `ClientMachine` and `EnrouteClient` carry out. enroute-connection.js follows the same
+// rules. All times are in ms.
 
 struct ConnectionMachine {
     enum State { case stopped, connecting, open, waiting, refused, background }
@@ -13,17 +13,17 @@ struct ConnectionMachine {
         case close(attempt: Int, code: UInt16)
     }
 
-    /// In the order in which timers that are due at the same time are carried out.
+    /// Timers that are due at the same time fire in this order.
     private enum Timer: Int { case connect, planned, answer, look, goodbye, drain }
 
-    /// From the start of an attempt to the welcome.
+    /// The time limit from the start of an attempt to the welcome.
     static let connectWithin = 15_000.0
-    /// Why there is no connection and no answer while the app's function hangs.
+    /// The reason for a missing connection or answer while the app's function hangs.
     static let credentialLate =
         "The app's credential function did not answer within \(Int(Self.connectWithin / 1000)) s."
     /// How long a gateway may take to close the connection after the time in its `goaway`.
     static let goawayGrace = 2_000.0
-    /// After this time of received messages, an offline report of the device is ignored.
+    /// After messages have arrived for this time, an offline report of the device is ignored.
     static let offlineDoubtedAfter = 30_000.0
     /// How many characters may be on their way to the socket before the connection counts as congested.
     static let congestedFrom = 16_384
@@ -38,7 +38,7 @@ struct ConnectionMachine {
 
     private var isDegraded = false
     private var isSilent = false
-    private var lastClose: CloseReason?
+    private(set) var lastClose: CloseReason?
     private var retryAt: Double?
     private var hasSocket = false
     private var failures = 0
@@ -59,12 +59,10 @@ struct ConnectionMachine {
 
     var isCongested: Bool { !self.waiting.isEmpty || self.unsent > Self.congestedFrom }
 
-    /// When the machine wants to be called next, by the monotonic clock.
+    /// When `fire` must be called next, by the monotonic clock; `nil` if nothing is planned.
     var nextDue: Double? { self.timers.values.min() }
 
-    var lastCloseReason: CloseReason? { self.lastClose }
-
-    /// What the app sees.
+    /// The state as the app sees it.
     var connection: ConnectionState {
         switch self.state {
         case .stopped: .stopped
@@ -124,7 +122,7 @@ struct ConnectionMachine {
         self.offlineSince = moment.now
     }
 
-    /// Queues a message. Returns whether it was accepted; none is before the welcome.
+    /// Queues a message. Returns whether it was accepted. Nothing is accepted before the welcome.
     mutating func send(_ text: String, at moment: Moment) -> Bool {
         guard self.isOpen, self.waiting.count < MessageBudget.mostWaiting else { return false }
         self.waiting.append(text)
@@ -132,7 +130,7 @@ struct ConnectionMachine {
         return true
     }
 
-    /// The gateway accepted a newer token.
+    /// Stores a newer token that the gateway accepted.
     mutating func renewed(_ credential: Credential) { self.credential = credential }
 
     // MARK: events
@@ -148,7 +146,7 @@ struct ConnectionMachine {
         self.actions.append(.open(attempt: attempt))
     }
 
-    /// The service that issues tokens may be unavailable for a while, like a gateway.
+    /// Handles an error of the app's function: the service that issues tokens may be unavailable for a while, like a gateway.
     mutating func credentialFailed(_ reason: String, attempt: Int, at moment: Moment) {
         guard attempt == self.attempt, self.state == .connecting else { return }
         self.lose(1006, "no credential is available: \(reason)", at: moment)
@@ -170,7 +168,7 @@ struct ConnectionMachine {
         self.closed(reason, at: moment)
     }
 
-    /// Handles what concerns the connection itself. The owner handles the message after it.
+    /// Handles the parts of a message that concern the connection itself. The owner handles the message afterwards.
     mutating func received(_ message: ServerMessage, at moment: Moment) {
         self.beat = Heartbeat(receivedAt: moment.now)
         self.timers[.answer] = nil
@@ -192,7 +190,7 @@ struct ConnectionMachine {
         }
     }
 
-    /// Carries out what is due.
+    /// Performs what is due.
     mutating func fire(at moment: Moment) {
         while let (timer, due) = self.timers.min(by: { ($0.value, $0.key.rawValue) < ($1.value, $1.key.rawValue) }),
             due <= moment.now
@@ -236,7 +234,7 @@ struct ConnectionMachine {
     private mutating func check(at moment: Moment) {
         guard self.isOpen else { return }
         let (step, lookIn) = self.beat.check(at: moment.now, expectsMessages: self.expectsMessages)
-        if step == .giveUp { return self.lose(1006, "no message or pong was received", at: moment) }
+        if step == .giveUp { return self.lose(1006, "the gateway did not answer a ping", at: moment) }
         if step == .ping {
             self.beat.pingedAt = moment.now
             self.clock.asked(at: moment.wall)

@@ -1,22 +1,22 @@
-// The queue of a rider's readings: bounded, newest first, no faster than the gateway asks for, and without readings that are
+// The queue of a rider's readings: bounded, newest first, no faster than the gateway requests, and without readings that are
 // too old to be accepted. All times are in ms.
 
 import Foundation
 
 struct FixQueue {
-    /// How many readings may wait; the oldest ones are discarded.
+    /// The maximum number of queued readings. More discard the oldest ones.
     static let mostFixes = 20
-    /// Readings in one report. If the gateway rejects the newest one, it can show the one before.
+    /// The maximum number of readings in one report. If the gateway rejects the newest one, it can show the one before.
     static let fixesPerReport = 5
     /// Age at which a gateway rejects a reading.
     static let lifetime = 55_000.0
-    /// How many reports of different jobs may be without an answer; the oldest ones are forgotten.
+    /// The maximum number of unanswered reports of different jobs. More discard the oldest ones.
     static let mostUnanswered = 20
-    /// Jobs in one report.
+    /// The maximum number of jobs in one report.
     static let mostJobs = 10
-    /// Between two reports, until the gateway asks for another interval.
+    /// The interval between two reports until the gateway requests another one.
     static let firstInterval = 1_000.0
-    /// The intervals that a gateway may ask for.
+    /// The intervals that a gateway may request.
     static let intervals = 1_000.0...20_000.0
     /// How far the local clock may be off before reports use the gateway's clock.
     static let clockTolerance = 2_000.0
@@ -37,7 +37,7 @@ struct FixQueue {
     private var sequence: Int64 = 0
     private var sentAt = -Double.infinity
     private var lastPlace = 0
-    /// The newest reading of each list of jobs that was sent and not answered, by sequence.
+    /// The newest unanswered reading of each list of jobs that was sent, by sequence.
     private var unanswered: [(sequence: Int64, reading: Reading)] = []
     private(set) var interval = Self.firstInterval
 
@@ -53,7 +53,8 @@ struct FixQueue {
 
     /// Adds a reading for jobs in the order of their stops.
     ///
-    /// - Throws: for no job or too many. A reading that no gateway accepts, or that is queued for the same jobs, is left out.
+    /// - Throws: for no job or too many jobs. A reading that no gateway would accept, or that is already queued for the same
+    ///   jobs, is left out.
     mutating func add(_ fix: Fix, jobs: [JobID], battery: Double? = nil) throws(EnrouteError) {
         guard (1...Self.mostJobs).contains(jobs.count) else {
             throw EnrouteError(
@@ -73,10 +74,10 @@ struct FixQueue {
         self.waiting.isEmpty ? nil : max(0, self.sentAt + self.interval - now)
     }
 
-    /// Returns the report that is due: the newest readings of the jobs that wait longest. It removes older readings that share
-    /// a job with it, because nobody needs them. Readings for other jobs remain for the next reports.
+    /// Returns the report that is due: the newest readings of the jobs that have waited longest. It removes older readings
+    /// that share a job with it, because they are no longer needed. Readings for other jobs remain for the next reports.
     ///
-    /// - Parameter clockOffset: how far the gateway's clock is ahead of the local one.
+    /// - Parameter clockOffset: how far the gateway's clock is ahead of the local one, in ms.
     mutating func next(at moment: Moment, clockOffset: Double) -> LocationReport? {
         guard self.due(at: moment.now) == 0 else { return nil }
         let correction = abs(clockOffset) > Self.clockTolerance ? clockOffset : 0
@@ -95,17 +96,17 @@ struct FixQueue {
             battery: newest.battery.within(0...1))
     }
 
-    /// The gateway accepted or rejected the report with this number and all earlier ones.
+    /// Handles an accepted or rejected report with this number, and all earlier ones.
     mutating func answered(_ sequence: Int64) {
         self.unanswered.removeAll { $0.sequence <= sequence }
     }
 
-    /// The gateway rejected a report for this job; `nil` if it did not name the job.
+    /// Handles a rejected report for this job; `nil` if the gateway did not name the job.
     mutating func refused(_ job: JobID?) {
         self.unanswered.removeAll { report in job.map { report.reading.jobs.contains($0) } ?? true }
     }
 
-    /// The connection is lost. A rider who stands still has no newer reading, so unanswered ones are sent again.
+    /// Handles a lost connection. A rider who stands still has no newer reading, so unanswered ones are sent again.
     mutating func disconnected() {
         self.sentAt = -.infinity
         self.repeatUnanswered()
@@ -115,7 +116,7 @@ struct FixQueue {
     mutating func repeatUnanswered() {
         let readings = self.unanswered.map(\.reading)
         self.unanswered = []
-        // They were valid when they were queued first.
+        // They were validated when they were first queued.
         for reading in readings { try? self.add(reading.fix, jobs: reading.jobs, battery: reading.battery) }
     }
 
@@ -129,7 +130,7 @@ struct FixQueue {
 }
 
 extension FixQueue.Reading {
-    /// Without members that are out of the gateway's range.
+    /// Leaves out members that are outside of the gateway's range.
     fileprivate func reported(_ correction: Double) -> ReportedFix {
         func digits(_ degrees: Double) -> Double { (degrees * 1e7).rounded() / 1e7 }
         let course = self.fix.course.flatMap { $0.isFinite ? $0 : nil }.map {

@@ -1,5 +1,5 @@
-// What a follower sees of one job, as a value: each message gives the next view. The same rules as in enroute-view.js: a view
-// never goes back in time, a repeated message changes nothing, a reset always wins, and a position that nobody could have
+// What a follower sees of one job, as a value: each message produces the next view. The rules are those of enroute-view.js: a
+// view never goes back in time, a repeated message changes nothing, a reset always wins, and a position that nobody could have
 // reached is not shown.
 
 import Foundation
@@ -46,7 +46,7 @@ struct FollowedView: Equatable {
             self.ended = reason
             self.view?.ended = reason
             self.hideRider()
-            // What is gone at the end: who came, and everything else if the job is no longer shared with this person.
+            // At the end, the view loses the rider's card, and all details if the job is no longer shared with this person.
             self.view?.riderCard = nil
             if reason == .revoked || reason == .reassigned { self.hideDetails() }
             return .ended
@@ -62,7 +62,7 @@ struct FollowedView: Equatable {
         return .refused
     }
 
-    /// The remaining messages update a snapshot. Without one they are late or early and mean nothing.
+    /// Applies the remaining messages, which update a snapshot. Without a snapshot they are late or early and are ignored.
     private mutating func update(_ message: ServerMessage, at moment: Moment, fastest: Double) -> Change? {
         guard !self.isOver, var view = self.view else { return nil }
         let before = view
@@ -70,7 +70,7 @@ struct FollowedView: Equatable {
         case .location(_, let location): return self.move(location.position, at: moment, fastest: fastest)
         case .tracking(_, let tracking): return self.track(tracking)
         case .status(_, let event):
-            // Another epoch: a reset will follow. An older id: the snapshot contained it.
+            // If the epoch differs, a reset will follow. If the id is older, the snapshot contained the event.
             guard event.epoch == view.cursor.epoch, StatusID(view.cursor.id) < StatusID(event.id) else { return nil }
             (view.status, view.statusAt) = (event.status, Date(ms: event.at))
             view.cursor = StatusCursor(epoch: event.epoch, id: event.id)
@@ -94,7 +94,7 @@ struct FollowedView: Equatable {
         }
     }
 
-    /// Applies a snapshot. When a subscription resumes, what the view knows may be newer than the snapshot.
+    /// Applies a snapshot. When a subscription resumes, the view may be newer than the snapshot.
     private mutating func apply(_ snapshot: WireSnapshot, at moment: Moment, isReset: Bool) -> Change? {
         let before = self
         let old = isReset ? nil : self.view.flatMap { $0.cursor.epoch == snapshot.epoch ? $0 : nil }
@@ -119,7 +119,7 @@ struct FollowedView: Equatable {
         view.arrival = snapshot.eta?.arrival
         view.proximity = old?.proximity
         view.clockOffset = self.view?.clockOffset ?? 0
-        // The view may be newer than what this gateway has read. A position that the gateway no longer shows is dropped.
+        // The view may be newer than what this gateway has read. A position that the gateway no longer shows is removed.
         if let ours = old?.position, let offered, tracking.hasPosition, !Self.isAfter(offered.id, ours.id) {
             (view.position, view.positionArrivedAt) = (ours, old?.positionArrivedAt)
         } else {
@@ -138,7 +138,7 @@ struct FollowedView: Equatable {
         self.view?.reason = message.reason
         self.view?.textKey = message.text
         if self.view?.tracking.hasPosition != true {
-            // Remove the marker, otherwise it would glide to where another rider is later.
+            // Remove the marker: otherwise it would later glide to the position of another rider.
             self.hideRider()
             self.view?.unavailableKey = nil
         }
@@ -216,7 +216,7 @@ extension WireSnapshot.Step {
 }
 
 extension Position {
-    /// Whether a rider could have travelled from here to there in the time between.
+    /// Whether a rider could have travelled from here to there in the time between the two readings.
     fileprivate func reaches(_ other: Position, fastest: Double) -> Bool {
         let metres = self.place.distance(to: other.place)
         // Within the accuracy of both readings the rider may not have moved at all.

@@ -1,5 +1,5 @@
-// When to reconnect: full jitter, the gateway's own time, and the classes of close codes. The same rules as in
-// enroute-timing.js. All times are in ms.
+// When to reconnect: full jitter, the time that the gateway specifies, and the classes of close codes. enroute-timing.js
+// follows the same rules. All times are in ms.
 
 enum Reconnecting {
     /// Upper bound of the first delay after a stable connection.
@@ -12,7 +12,8 @@ enum Reconnecting {
     static let spread = 300.0
     /// Longest delay that the client accepts from a gateway.
     static let longestNotBefore = 600_000.0
-    /// Until the session limit may have room again: the gateway ends our dead session within 35 s.
+    /// The delay until the session limit may permit another session: the gateway ends a dead session of this client within 35
+    /// s.
     static let sessionLimitRetry = 40_000.0
     static let tokenExpired: UInt16 = 4005
     static let sessionLimit: UInt16 = 4009
@@ -33,7 +34,7 @@ enum Reconnecting {
     /// Whether the client reconnects after this close code: 4500 to 4999 end the connection.
     static func reconnects(after code: UInt16) -> Bool { !(4500...4999).contains(code) }
 
-    /// The least delay after this close code; `nil` for the usual back-off.
+    /// The minimum delay after this close code; `nil` for the usual back-off.
     static func retry(after code: UInt16) -> Double? { code == Self.sessionLimit ? Self.sessionLimitRetry : nil }
 
     /// The error that followers receive for a close code.

@@ -4,7 +4,7 @@ import Foundation
 
 /// Times are in ms.
 struct ServerClock {
-    /// How much slower than the fastest answer an answer may be and still set the clock.
+    /// How much slower than the fastest answer an answer may be to be used for the clock.
     static let slower = 200.0
 
     /// The gateway's clock minus the local wall clock.
@@ -12,7 +12,7 @@ struct ServerClock {
     private var roundTrip = Double.infinity
     private var askedAt: Double?
 
-    /// A new connection measures anew, because the local clock may have been corrected.
+    /// Starts to measure again on a new connection, because the local clock may have been corrected.
     mutating func connected() { self.roundTrip = .infinity }
 
     mutating func asked(at wall: Double) { self.askedAt = wall }
@@ -21,14 +21,14 @@ struct ServerClock {
         guard let askedAt else { return }
         self.askedAt = nil
         let roundTrip = wall - askedAt
-        // A time far outside of this era would not fit an integer later.
+        // A time far outside of this era would not fit into an integer later.
         guard roundTrip >= 0, roundTrip <= self.roundTrip + Self.slower, abs(serverTime) < 1e14 else { return }
         self.roundTrip = min(roundTrip, self.roundTrip)
         self.offset = serverTime - (wall - roundTrip / 2)
     }
 
-    /// Returns when a reading was taken, by the local clock. Some receivers have a clock of their own, which is right while the
-    /// phone's is wrong: of the two readings of its time, the later one that is not in the future is meant.
+    /// Returns when a reading was taken, by the local clock. Some receivers have their own clock, which is right while the
+    /// phone's clock is wrong. So the time has two possible meanings; the later one that is not in the future is used.
     ///
     /// - Parameter wall: when the reading arrived.
     func localTime(of measuredAt: Date, at wall: Double) -> Date {

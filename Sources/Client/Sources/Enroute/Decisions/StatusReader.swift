@@ -1,4 +1,4 @@
-// Delivers every status event exactly once and in order, to one reader with a cursor of its own.
+// Delivers every status event exactly once and in order, to one reader with its own cursor.
 
 import Foundation
 
@@ -9,7 +9,7 @@ struct StatusReader {
 
     init(after cursor: StatusCursor?) { self.cursor = cursor }
 
-    /// Returns the events that a snapshot adds: those that were missed, or the current status where they are lost.
+    /// Returns the events that a snapshot adds: the missed ones, or the current status if they are lost.
     mutating func read(_ snapshot: WireSnapshot) -> [StatusEvent] {
         guard let cursor else { return self.delivered([snapshot.event(followsGap: false)]) }
         guard cursor.epoch == snapshot.epoch else { return self.delivered([snapshot.event(followsGap: true)]) }
@@ -42,7 +42,7 @@ struct StatusReader {
 }
 
 extension StatusCursor {
-    /// Whether a gateway accepts it. One that was stored may have been damaged.
+    /// Whether a gateway accepts the cursor. A stored one may have been damaged.
     var isValid: Bool {
         let numbers = self.id.split(separator: "-", omittingEmptySubsequences: false)
         let digits = UInt8(ascii: "0")...UInt8(ascii: "9")

@@ -1,12 +1,12 @@
-// When to fetch a newer token: before the current one expires, so that the session continues without a gap.
+// When to fetch a newer token: before the current one expires, so that the session continues without interruption.
 
 import Foundation
 
 /// Times are in ms.
 enum TokenRenewal {
-    /// How long before its expiry a token is renewed. One with a short life is renewed at half of it.
+    /// How long before its expiry a token is renewed. A short-lived token is renewed after half of its lifetime.
     static let lead = 60_000.0
-    /// Until the next try, when there was no newer token or the gateway refused it.
+    /// The delay before the next try, if there was no newer token or the gateway refused it.
     static let retryAfter = 15_000.0
 
     /// Returns the expiry in the claims of a JWT, in ms since the epoch; `nil` if it cannot be read.

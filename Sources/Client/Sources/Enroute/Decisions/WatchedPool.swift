@@ -1,4 +1,4 @@
-// The pool of a zone, as a value: each message gives the next pool. The same rules as in enroute-view.js.
+// The pool of a zone, as a value: each message produces the next pool. enroute-view.js follows the same rules.
 
 import Foundation
 
@@ -37,7 +37,7 @@ struct WatchedPool {
 
     private mutating func change(_ change: WirePoolChange) {
         let before = self.pool.riders[change.rider]
-        // For a rider outside the list the client does not know whether `count` included them, so it assumes not.
+        // For a rider outside the list, it is unknown whether `count` included the rider. Assume that it did not.
         let difference = (change.available ? 1 : 0) - (before?.isAvailable == true ? 1 : 0)
         self.pool.count = max(0, self.pool.count + difference)
         guard change.change != "removed" else {

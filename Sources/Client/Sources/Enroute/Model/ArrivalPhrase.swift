@@ -1,4 +1,4 @@
-// How to show an arrival: the rule that the pages use (enroute-words.js), without words, so that an app uses its own.
+// How to show an arrival: the rule of the pages (enroute-words.js) without texts, so that an app uses its own.
 
 public import Foundation
 
@@ -7,7 +7,7 @@ public enum ArrivalPhrase: Hashable, Sendable {
     case none
     /// In less than a minute.
     case now
-    /// In so many minutes, up to an hour.
+    /// In this many minutes, up to an hour.
     case within(minutes: Int)
     /// At a time, by this device's clock.
     case at(Date)
@@ -28,7 +28,7 @@ public enum ArrivalPhrase: Hashable, Sendable {
         case (.recalculating, _): self = .recalculating
         case (.ok, let arrivesAt?):
             let seconds = arrivesAt.timeIntervalSince(now)
-            // A time beyond a year is a mistake of a clock; it is shown as it is.
+            // A time beyond a year is caused by a wrong clock; it is shown unchanged.
             let minutes = Int((max(0, min(seconds, 31_536_000)) / 60).rounded())
             self = seconds < 60 ? .now : minutes < 60 ? .within(minutes: minutes) : .at(arrivesAt)
         default: self = (arrival.stopsBefore ?? 0) > 0 ? .afterStop : .unavailable

@@ -2,7 +2,7 @@
 
 public import Foundation
 
-/// What signs the client in.
+/// How the client signs in.
 public enum Credential: Hashable, Sendable {
     /// A JWT that your own service issued.
     case token(String)
@@ -14,7 +14,7 @@ public enum Credential: Hashable, Sendable {
 public enum ConnectionState: Hashable, Sendable {
     case stopped
     case connecting
-    /// Signed in. `isDegraded`: the gateway lost Redis, so the state that is shown may be old. `isSilent`: the gateway is
+    /// Signed in. `isDegraded`: the gateway has lost Redis, so what is shown may be outdated. `isSilent`: the gateway is
     /// overdue and has not answered a ping within 4 s.
     case open(isDegraded: Bool, isSilent: Bool)
     /// Disconnected. The client reconnects at `until`, or when the device is online again.

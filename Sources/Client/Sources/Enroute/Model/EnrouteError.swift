@@ -1,8 +1,9 @@
-// Why a request failed, in one type for the socket and REST.
+// Why a request failed: one type for the socket and REST.
 
-/// Why the gateway refused a request, or why it could not be asked.
+/// Why the gateway refused a request, or why it could not be reached.
 public struct EnrouteError: Error, Hashable, Sendable {
-    /// An error code of the protocol, or one of this client. The type is open for codes of newer gateways.
+    /// An error code of the protocol, or one of this client. The type is open, so that it can represent codes of newer
+    /// gateways.
     public struct Code: RawRepresentable, Hashable, Sendable {
         public let rawValue: String
 
@@ -11,7 +12,7 @@ public struct EnrouteError: Error, Hashable, Sendable {
         public static let badRequest = Code(rawValue: "bad_request")
         public static let unauthorized = Code(rawValue: "unauthorized")
         public static let tokenExpired = Code(rawValue: "token_expired")
-        /// The job does not exist, or it is not this person's; the answer is the same.
+        /// The job does not exist, or this person has no access to it. The answer is the same.
         public static let notFound = Code(rawValue: "not_found")
         public static let forbidden = Code(rawValue: "forbidden")
         public static let conflict = Code(rawValue: "conflict")
@@ -33,11 +34,11 @@ public struct EnrouteError: Error, Hashable, Sendable {
         /// Redis does not answer the gateway.
         public static let unavailable = Code(rawValue: "unavailable")
         public static let `internal` = Code(rawValue: "internal")
-        /// The gateway could not be reached or did not answer in time.
+        /// The gateway could not be reached, or did not answer in time.
         public static let network = Code(rawValue: "network")
         /// The task that waited for the answer was cancelled. The request may have been executed or not.
         public static let cancelled = Code(rawValue: "cancelled")
-        /// The app read status events so slowly that they no longer fit the buffer.
+        /// The app read status events too slowly, so they no longer fitted into the buffer.
         public static let slowConsumer = Code(rawValue: "slow_consumer")
     }
 
@@ -46,7 +47,7 @@ public struct EnrouteError: Error, Hashable, Sendable {
     public let message: String
     /// Whether the same request may succeed later.
     public let isRetryable: Bool
-    /// When it may succeed, if the gateway said so.
+    /// When it may succeed, if the gateway specified it.
     public let retryAfter: Duration?
     /// With `activeTask`: the rider's active tasks.
     public let tasks: [JobID]

@@ -1,8 +1,8 @@
-// Who is coming, and what the service writes about a job for its followers.
+// Who is coming, and the details that the service writes for the followers of a job.
 
 public import Foundation
 
-/// Who is coming. Show it as text: the service writes it.
+/// The rider who is coming. Show it as text: the service writes it.
 public struct RiderCard: Codable, Hashable, Sendable {
     public let name: String?
     /// An https URL.
@@ -15,7 +15,7 @@ public struct RiderCard: Codable, Hashable, Sendable {
     public let contact: String?
 }
 
-/// Whom the rider delivers to or visits. Show it as text: the service writes it.
+/// The person to whom the rider delivers, or whom the rider visits. Show it as text: the service writes it.
 public struct Recipient: Codable, Hashable, Sendable {
     public let name: String?
     public let address: String?
@@ -31,8 +31,8 @@ public struct JobDisplay: Codable, Hashable, Sendable {
     public let items: [String]
     /// May have several lines.
     public let note: String?
-    /// When the customer was promised it, by the gateway's clock.
+    /// The promised time of the delivery or visit, by the gateway's clock.
     public let window: ClosedRange<Date>?
-    /// What the rider travels with for this job, instead of the vehicle on the rider's card: `bicycle`, `van` and so on.
+    /// The vehicle for this job, instead of the one on the rider's card: `bicycle`, `van` and so on.
     public let vehicle: String?
 }

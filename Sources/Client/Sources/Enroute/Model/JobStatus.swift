@@ -2,7 +2,7 @@
 
 public import Foundation
 
-/// The status of a job. The type is open: a status of a newer gateway is a value without a name here.
+/// The status of a job. The type is open: a status that only a newer gateway knows has no constant here.
 public struct JobStatus: RawRepresentable, Hashable, Sendable, Codable {
     public let rawValue: String
 

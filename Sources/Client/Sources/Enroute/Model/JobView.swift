@@ -1,4 +1,4 @@
-// The values that a follower draws: a job's view, and the position and the arrival in it.
+// The values that an app draws for a follower: a job's view, and the position and the arrival in it.
 
 public import Foundation
 
@@ -38,13 +38,13 @@ public struct Position: Codable, Hashable, Sendable, Identifiable {
     }
 }
 
-/// The way ahead of a rider, along streets.
+/// The route ahead of a rider, along streets.
 public struct RemainingRoute: Codable, Hashable, Sendable {
-    /// From the rider's position, when it was calculated, to the destination: at least two places.
+    /// From the rider's position at the time of the calculation to the destination: at least two places.
     public let places: [Place]
     /// The length in m.
     public let meters: Double
-    /// Seconds to travel along it, without time at stops.
+    /// Seconds to travel along it, without time spent at stops.
     public let seconds: TimeInterval
 
     public init(places: [Place], meters: Double, seconds: TimeInterval) {
@@ -54,7 +54,7 @@ public struct RemainingRoute: Codable, Hashable, Sendable {
 
 /// When the rider arrives.
 public struct Arrival: Codable, Hashable, Sendable {
-    /// Whether an arrival time is known. A value of a newer gateway reads as `unavailable`.
+    /// Whether an arrival time is known. An unknown value of a newer gateway is read as `unavailable`.
     public enum State: String, Codable, Sendable { case ok, recalculating, unavailable }
 
     /// `low`: by distance and usual speeds; `medium`: by streets; `high`: by streets with current traffic.
@@ -69,10 +69,11 @@ public struct Arrival: Codable, Hashable, Sendable {
     public let stopsBefore: Int?
     /// The name of the routing provider.
     public let source: String?
-    /// By the gateway's clock. 80 % of such riders arrive between `earliest` and `latest`. `nil` for a source without a range.
+    /// By the gateway's clock. 80 % of such riders arrive between `earliest` and `latest`. Both are `nil` if the source
+    /// provides no range.
     public let earliest: Date?
     public let latest: Date?
-    /// `nil` if no routing provider knows it, while the rider makes other stops first, and after the rider has left it.
+    /// `nil` if no routing provider knows it, while the rider makes other stops first, and after the rider has left the route.
     public let route: RemainingRoute?
 
     public init(
@@ -86,17 +87,17 @@ public struct Arrival: Codable, Hashable, Sendable {
     }
 }
 
-/// What a follower sees of one job, whole: draw it and forget the previous one.
+/// Everything that a follower sees of one job. Each view replaces the previous one.
 public struct JobView: Codable, Hashable, Sendable, Identifiable {
-    /// Whether the rider's position is shown. A value of a newer gateway reads as `waiting`.
+    /// Whether the rider's position is shown. An unknown value of a newer gateway is read as `waiting`.
     public enum Tracking: String, Codable, Sendable { case waiting, live, stale, paused, arrived, ended }
 
-    /// How close the rider is to the destination. Only riders, operations and services receive it.
+    /// How close the rider is to the destination. Only riders, operations staff and services receive it.
     public enum Proximity: String, Codable, Sendable { case approaching, arrived, left }
 
     /// One step of the job's lifecycle.
     public struct Step: Codable, Hashable, Sendable {
-        /// A value of a newer gateway reads as `upcoming`.
+        /// An unknown value of a newer gateway is read as `upcoming`.
         public enum State: String, Codable, Sendable { case complete, active, upcoming, cancelled }
 
         public let status: JobStatus
@@ -128,14 +129,15 @@ public struct JobView: Codable, Hashable, Sendable, Identifiable {
     public internal(set) var vendorAddress: String?
     /// `ok`, `low` or `none`: the result of looking up the destination's address.
     public internal(set) var geocoding: String?
-    /// Who is coming; `nil` when nobody is, when the rider has no card, and once the job has ended.
+    /// The rider who is coming; `nil` if there is none, if the rider has no card, and after the job has ended.
     public internal(set) var riderCard: RiderCard?
     public internal(set) var display: JobDisplay?
     /// Only for services and operations staff.
     public internal(set) var metadata: [String: String]?
-    /// What the customer tells the rider; for the rider, services and operations staff.
+    /// The customer's note for the rider. For the rider, services and operations staff.
     public internal(set) var customerNote: String?
-    /// Whom the rider delivers to or visits; for the rider until the job ends, services and operations staff.
+    /// The person to whom the rider delivers, or whom the rider visits. For the rider until the job ends, and for services and
+    /// operations staff.
     public internal(set) var recipient: Recipient?
     public internal(set) var arrival: Arrival?
     /// Why following ended; `nil` while it continues.
@@ -147,7 +149,7 @@ public struct JobView: Codable, Hashable, Sendable, Identifiable {
     /// The gateway's clock minus this device's clock, in seconds.
     public internal(set) var clockOffset: TimeInterval
 
-    /// The arrival time by this device's clock, which a countdown uses.
+    /// The arrival time by this device's clock, for a countdown.
     public var arrivesAtOnThisClock: Date? { self.arrival?.arrivesAt?.addingTimeInterval(-self.clockOffset) }
 
     /// A view for previews and tests.

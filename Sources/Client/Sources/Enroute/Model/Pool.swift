@@ -1,4 +1,4 @@
-// The pool of riders in a zone, for dispatch systems and operations.
+// The pool of riders in a zone, for dispatch systems and operations staff.
 
 public import Foundation
 
@@ -8,7 +8,7 @@ public struct PoolRider: Hashable, Sendable, Identifiable {
     public let isAvailable: Bool
     /// When the rider was last available, by the gateway's clock.
     public let heartbeat: Date?
-    /// The last change, such as `online` or `assigned`; `nil` for a rider that did not change since.
+    /// The last change, such as `online` or `assigned`; `nil` if the rider has not changed while the zone was watched.
     public let change: String?
     public let tasks: Int?
     public let capacity: Int?

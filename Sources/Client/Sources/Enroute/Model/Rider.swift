@@ -1,11 +1,11 @@
-// The values of a rider: readings, availability, reasons and what became of reports.
+// The values of a rider: readings, availability, unavailable reasons and the results of reports.
 
 public import Foundation
 
 /// One reading of the phone's receiver, before the gateway validates it.
 public struct Fix: Codable, Hashable, Sendable {
     public var place: Place
-    /// By the phone's clock, which the client corrects, or by a clock that is right.
+    /// By the phone's clock, which the client corrects, or by a correct clock.
     public var measuredAt: Date
     /// Accuracy radius in m.
     public var accuracy: Double?
@@ -13,7 +13,7 @@ public struct Fix: Codable, Hashable, Sendable {
     public var speed: Double?
     /// Degrees clockwise from north.
     public var course: Double?
-    /// An app invented the reading. The gateway refuses it. `nil` if the system does not say.
+    /// Whether an app invented the reading; the gateway then refuses it. `nil` if the system does not report it.
     public var isMocked: Bool?
 
     public init(
@@ -38,16 +38,16 @@ public enum UnavailableReason: String, Codable, Sendable, CaseIterable {
     case lowBattery = "low_battery"
     case navigationHandoff = "navigation_handoff"
     case network
-    /// An app invents the places of the phone.
+    /// An app invents the phone's positions.
     case mocked
     case unknown
 }
 
-/// What became of a report.
+/// The result of a report.
 public enum ReportOutcome: Hashable, Sendable {
     /// The gateway accepted the report for this job, or holds it until the next one confirms it.
     case accepted(JobID)
-    /// The gateway refused the report, or to resume travel mode, or the report was invalid; `nil` where the gateway did not name
-    /// the job.
+    /// The gateway refused the report, or refused to resume travel mode, or the report was invalid. The job is `nil` if the
+    /// gateway did not name it.
     case refused(JobID?, EnrouteError)
 }

@@ -16,14 +16,14 @@ public protocol TransportSocket: Sendable {
     /// Returns the next message or the end. Throws if the connection ended without a close frame.
     func receive() async throws -> SocketEvent
 
-    /// Returns when the socket accepted the text.
+    /// Returns when the socket has accepted the text.
     func send(_ text: String) async throws
 
     /// Closes the socket without waiting for the gateway.
     func close(code: UInt16) async
 }
 
-/// What a WebSocket received.
+/// An event of a WebSocket.
 public enum SocketEvent: Hashable, Sendable {
     case text(String)
     case closed(code: UInt16, reason: String)

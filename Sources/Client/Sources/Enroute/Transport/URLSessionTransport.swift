@@ -9,7 +9,8 @@ public import Foundation
 
 /// WebSockets and HTTP by URLSession.
 public struct URLSessionTransport: Transport {
-    /// The largest message that a socket receives: a snapshot with 64 events is below 16 KiB, a pool below this.
+    /// The maximum size of a received message in bytes: a snapshot with 64 events is smaller than 16 KiB, a pool smaller than
+    /// this.
     static let mostMessageBytes = 8 << 20
 
     private let session: URLSession
@@ -46,7 +47,7 @@ private struct URLSessionSocket: TransportSocket {
         do {
             switch try await self.task.receive() {
             case .string(let text): return .text(text)
-            // The gateway sends text only; a binary message reads as one that this version does not know.
+            // The gateway sends only text. A binary message is treated as an unknown message.
             case .data: return .text("{}")
             @unknown default: return .text("{}")
             }
@@ -57,7 +58,7 @@ private struct URLSessionSocket: TransportSocket {
         }
     }
 
-    /// On Linux, URLSession needs a libcurl with WebSocket; with another one, every connection fails.
+    /// Explains an error. On Linux, URLSession needs a libcurl with WebSocket support; without it, every connection fails.
     private static func explained(_ error: any Error) -> any Error {
         #if canImport(FoundationNetworking)
             guard (error as? URLError)?.code == .unsupportedURL else { return error }

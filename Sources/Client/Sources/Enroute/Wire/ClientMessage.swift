@@ -15,7 +15,7 @@ enum ClientMessage: Hashable, Sendable {
     case unwatch(zone: String)
     case ping
 
-    /// - Parameter ref: repeated by the answer, so that answers are matched with requests.
+    /// - Parameter ref: repeated by the answer, to match answers with requests.
     func text(ref: Int? = nil) -> String {
         var object = JSONObject()
         switch self {

@@ -18,7 +18,7 @@ struct JSONObject {
 
     mutating func add(_ name: String, _ value: Int64?) { if let value { self.add(name, raw: String(value)) } }
 
-    /// Leaves out a number that JSON cannot express.
+    /// Adds a number, unless JSON cannot represent it.
     mutating func add(_ name: String, _ value: Double?) {
         guard let value, value.isFinite else { return }
         self.add(name, raw: Self.number(value))

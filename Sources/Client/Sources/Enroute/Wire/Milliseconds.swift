@@ -1,10 +1,11 @@
-// Conversions between the milliseconds of the protocol and Foundation's types. Numbers out of range become the nearest bound.
+// Conversions between the milliseconds of the protocol and Foundation's types. Numbers out of range are limited to the nearest
+// bound.
 
 import Foundation
 
 /// The current time by two clocks.
 struct Moment: Sendable {
-    /// ms of a clock that never goes back.
+    /// ms of a monotonic clock.
     var now: Double
     /// ms since the epoch, by this device's clock.
     var wall: Double
@@ -12,7 +13,7 @@ struct Moment: Sendable {
     var date: Date { Date(ms: self.wall) }
 }
 
-/// The longest time that a message can name: a hundred years. A greater one would not fit the standard library's types.
+/// The longest time in a message: a hundred years. A longer one would not fit into the standard library's types.
 private let mostMilliseconds = 3_155_760_000_000.0
 
 extension Duration {

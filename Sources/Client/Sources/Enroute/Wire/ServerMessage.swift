@@ -1,5 +1,5 @@
-// Messages from the gateway, as they are on the wire. A message that this version does not know is `unknown`, and unknown
-// members are ignored, so a newer gateway does not break an older app.
+// Messages from the gateway, in the form in which they are sent. An unknown message is `unknown`, and unknown members are
+// ignored, so a newer gateway does not break an older app.
 
 import Foundation
 
@@ -26,7 +26,7 @@ enum ServerMessage: Sendable {
     case error(WireError)
     case unknown
 
-    /// Returns `nil` for text that is no message.
+    /// Returns `nil` for text that is not a message.
     init?(text: String) {
         guard let message = try? JSONDecoder().decode(Envelope.self, from: Data(text.utf8)).message else { return nil }
         self = message
@@ -73,7 +73,7 @@ enum ServerMessage: Sendable {
         }
     }
 
-    /// The job that the message is about, if it is about one that can be followed.
+    /// The job that the message concerns; `nil` if it does not concern a job that can be followed.
     var followedJob: JobID? {
         switch self {
         case .subscribed(let job, _), .reset(let job, _), .status(let job, _), .location(let job, _),

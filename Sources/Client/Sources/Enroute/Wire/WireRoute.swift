@@ -1,9 +1,9 @@
-// The way ahead as the gateway sends it: Google's encoded polyline with 5 decimals
+// The route ahead as the gateway sends it: Google's encoded polyline with 5 decimals
 // (https://developers.google.com/maps/documentation/utilities/polylinealgorithm).
 
 internal import Foundation
 
-/// The member `route` of an arrival time. Anything malformed counts as no route, so the arrival time is still shown.
+/// The member `route` of an arrival time. If it is malformed, there is no route, and the arrival time is still shown.
 struct WireRoute: Decodable, Sendable {
     let route: RemainingRoute?
 
@@ -26,7 +26,7 @@ struct WireRoute: Decodable, Sendable {
         self.route = RemainingRoute(places: places, meters: meters, seconds: seconds)
     }
 
-    /// - Returns: `nil` for anything that is not at least two places on the earth.
+    /// - Returns: `nil` unless the text contains at least two places on the earth.
     static func places(_ polyline: String) -> [Place]? {
         guard polyline.utf8.count <= Self.longest else { return nil }
         var bytes = polyline.utf8.makeIterator()
