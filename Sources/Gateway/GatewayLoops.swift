@@ -28,6 +28,7 @@ struct GatewayLoops: Sendable {
     let pushCounts = SharedCounts()
     let arrivalCounts: ArrivalCounts
     let redis: RedisFaultMonitors
+    let clocks: ClockComparison
     let requests: RequestCounts
     /// When the gateway started, ms since the epoch.
     let startedAt = WallClock.nowMilliseconds
@@ -83,6 +84,8 @@ struct GatewayLoops: Sendable {
             case .memoryLimit: GaugeSamples(gauge, Double(self.settings.overload.memoryBytes))
             case .certificateExpiry:
                 GaugeSamples(gauge, optional: (self.settings.credentials?.current.validity?.until).map(Double.init))
+            case .clockOffset: self.clocks.gauge
+            case .setting: GaugeSamples(settings: self.settings.sharedSettings)
             case .buildInfo:
                 GaugeSamples(
                     buildOf: EnrouteVersion.current, revision: BuildInfo.revision, swift: BuildInfo.swiftVersion)

@@ -41,6 +41,8 @@ extension GatewayServer {
         return GatewayLoops(
             loops: loops, states: states, load: load, quotas: quotas, revocations: revocations, settings: self.settings,
             issuerKeys: self.settings.issuerKeys, arrivalCounts: routing.counts, redis: faultMonitors,
+            clocks: ClockComparison(
+                addresses: [.live: "\(self.settings.live)", .ledger: "\(self.settings.ledger)"], logger: self.logger),
             requests: RequestCounts(loops: loops))
     }
 
@@ -116,6 +118,10 @@ extension GatewayServer {
             let consumer = QueueConsumer(
                 queue: queue, routes: routes, dependencies: routing.counts.services, logger: self.logger)
             work.append { await consumer.run() }
+        }
+        if let credentials = self.settings.credentials {
+            let watch = CertificateWatch(credentials: credentials, logger: self.logger)
+            work.append { await watch.run() }
         }
         return work
     }

@@ -42,6 +42,8 @@ package struct GatewaySettings: Sendable {
     package var drainAccept: Duration = .seconds(5)
     /// How long a gateway then waits for its connections to close.
     package var drain: Duration = .seconds(10)
+    /// The settings that must be the same on every gateway, by name, for the metrics. Nothing else reads them.
+    package var sharedSettings: [String: Int] = [:]
     package var realtime: RealtimeSettings
     package var pages = PageSettings()
 

@@ -14,6 +14,8 @@ package enum RedisError: Error, Equatable, Sendable {
     case invalidTLS(files: [String], reason: String)
     /// The TLS handshake failed. The reason says what to do.
     case tlsFailed(reason: String)
+    /// The server's certificate is not valid yet: by this machine's clock, which may be wrong after a boot.
+    case certificateNotYetValid
     /// The node is not a master: it was demoted, or the address is wrong.
     case notMaster(address: String, role: String)
     /// SELECT was refused.
@@ -39,7 +41,7 @@ extension RedisError {
     package var isOutcomeUnknown: Bool {
         switch self {
         case .connectionLost, .timedOut, .protocolViolation: true
-        case .unreachable, .tooManyClients, .invalidTLS, .tlsFailed, .authenticationRefused,
+        case .unreachable, .tooManyClients, .invalidTLS, .tlsFailed, .certificateNotYetValid, .authenticationRefused,
             .sentinelAuthenticationRefused, .databaseRefused, .notMaster, .disconnected, .overloaded, .refused,
             .unexpectedAnswer:
             false
@@ -49,7 +51,9 @@ extension RedisError {
     /// Whether the error is temporary: an outage rather than a mistake in configuration or code.
     package var isOutage: Bool {
         switch self {
-        case .unreachable, .tooManyClients, .notMaster, .disconnected, .overloaded, .connectionLost, .timedOut: true
+        case .unreachable, .tooManyClients, .certificateNotYetValid, .notMaster, .disconnected, .overloaded,
+            .connectionLost, .timedOut:
+            true
         case .refused(let code, _): Self.passingCodes.contains(code)
         case .invalidTLS, .tlsFailed, .authenticationRefused, .sentinelAuthenticationRefused, .databaseRefused,
             .protocolViolation, .unexpectedAnswer:
@@ -92,6 +96,8 @@ extension RedisError: CustomStringConvertible {
                 + "\(reason). Check that the files are readable and in PEM."
         case .tlsFailed(let reason):
             "TLS with Redis failed: \(reason)."
+        case .certificateNotYetValid:
+            "TLS with Redis failed: the server's certificate is not valid yet. Check the clocks of both machines."
         case .notMaster(let address, let role):
             "Redis at \(address) is a \(role), not a master. Use the address of the master, or let Sentinels find it "
                 + "(redis+sentinel://host:port,host:port/master)."

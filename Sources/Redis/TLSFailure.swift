@@ -20,7 +20,7 @@ enum TLSFailure {
                     "the server's certificate is not valid for the host in the URL. Set name= in the URL to a name in "
                     + "the certificate")
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
-            .tlsFailed(reason: self.reason(TLSCodes.of(error), certificate))
+            self.error(TLSCodes.of(error), certificate)
         default: .connectionLost
         }
     }
@@ -35,8 +35,12 @@ enum TLSFailure {
         }
     }
 
-    private static func reason(_ codes: [String], _ certificate: () -> NIOSSLCertificate?) -> String {
-        if codes.contains(TLSCodes.untrusted) { return self.reason(of: certificate()) }
+    private static func error(_ codes: [String], _ certificate: () -> NIOSSLCertificate?) -> RedisError {
+        guard codes.contains(TLSCodes.untrusted) else { return .tlsFailed(reason: self.reason(codes)) }
+        return self.error(of: certificate())
+    }
+
+    private static func reason(_ codes: [String]) -> String {
         if !TLSCodes.withoutTLS.isDisjoint(with: codes) {
             return "the server does not use TLS on this port. Use its TLS port, or redis:// instead of rediss://"
         }
@@ -49,15 +53,15 @@ enum TLSFailure {
     }
 
     /// Why a certificate does not pass validation.
-    private static func reason(of certificate: NIOSSLCertificate?) -> String {
+    private static func error(of certificate: NIOSSLCertificate?) -> RedisError {
         let now = time(nil)
         if let certificate, certificate.notValidAfter < now {
-            return "the server's certificate has expired. Renew it"
+            return .tlsFailed(reason: "the server's certificate has expired. Renew it")
         }
-        if let certificate, certificate.notValidBefore > now {
-            return "the server's certificate is not valid yet. Check the clocks of both machines"
-        }
-        return "the server's certificate is not signed by a trusted CA. Set ca= in the URL to the file of its CA"
+        if let certificate, certificate.notValidBefore > now { return .certificateNotYetValid }
+        return .tlsFailed(
+            reason:
+                "the server's certificate is not signed by a trusted CA. Set ca= in the URL to the file of its CA")
     }
 
     private static let codesOfClientCertificates: Set = [

@@ -12,6 +12,8 @@ package enum Gauge: String, CaseIterable, Sendable {
     case shedding = "enroute_overloaded"
     case memoryLimit = "enroute_memory_limit_bytes"
     case certificateExpiry = "enroute_tls_certificate_expiry_timestamp_seconds"
+    case clockOffset = "enroute_clock_offset_seconds"
+    case setting = "enroute_setting"
     case buildInfo = "enroute_build_info"
     case memory = "process_resident_memory_bytes"
     case descriptors = "process_open_fds"
@@ -31,6 +33,9 @@ package enum Gauge: String, CaseIterable, Sendable {
         case .memoryLimit: "Resident memory above which idle sessions are closed; 0 for no limit."
         case .certificateExpiry:
             "Unix time at which the certificate for new connections expires; no sample without TLS."
+        case .clockOffset:
+            "Seconds by which the clock of this machine is ahead of that of a Redis; no sample while it does not answer."
+        case .setting: "Value of a setting that must be the same on every gateway, in its own unit."
         case .shedding: "1 while the gateway is overloaded and accepts no new connections, otherwise 0."
         case .buildInfo: "Always 1; the labels describe the program."
         case .memory: "Resident memory size."
@@ -66,6 +71,20 @@ package struct GaugeSamples: Sendable {
     package init(sessions: [SessionRole: Int]) {
         self.gauge = .sessions
         self.samples = SessionRole.allCases.map { ([("role", $0.rawValue)], Double(sessions[$0] ?? 0)) }
+    }
+
+    /// - Parameter clockOffsets: seconds, by Redis role.
+    package init(clockOffsets: [RedisMetrics.Role: Double]) {
+        self.gauge = .clockOffset
+        self.samples = RedisMetrics.Role.allCases.compactMap { role in
+            clockOffsets[role].map { ([("role", role.rawValue)], $0) }
+        }
+    }
+
+    /// - Parameter settings: values by name; none may be secret.
+    package init(settings: [String: Int]) {
+        self.gauge = .setting
+        self.samples = settings.sorted { $0.key < $1.key }.map { ([("name", $0.key)], Double($0.value)) }
     }
 
     /// - Parameters:

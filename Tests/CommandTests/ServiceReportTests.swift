@@ -6,7 +6,7 @@ import Testing
 /// What systemd is notified of, and when.
 @Suite struct ServiceReportTests {
     private static let second: UInt64 = 1_000_000_000
-    private static let starting = ServiceReport.Health(readiness: "not ready: Redis has not been reached yet")
+    private static let starting = ServiceReport.Health(readiness: "not ready: waiting for Redis, or for the clock")
     private static let ready = ServiceReport.Health(readiness: "ready")
     private static let stuck = ServiceReport.Health(
         readiness: "not ready: an event loop is blocked", silentMilliseconds: ServiceReport.stuckMilliseconds)

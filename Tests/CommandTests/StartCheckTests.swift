@@ -97,6 +97,26 @@ import Testing
         }
     }
 
+    @Test func `a certificate that is not yet valid is reported as unavailable, so systemd starts the gateway again`()
+        async throws
+    {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let files = try TestAuthority().issue(.server(name: "localhost"), into: folder.path, as: "early", from: 1800)
+        let settings = Self.good.merging([
+            "ENROUTE_REDIS_LIVE_URL": "unix:/nowhere.sock", "ENROUTE_TLS": "on",
+            "ENROUTE_TLS_CERTIFICATE_FILE": files.certificate, "ENROUTE_TLS_KEY_FILE": files.key,
+        ]) { $1 }
+        let outcome = try await CommandTests.run(["serve"], environment: settings)
+        #expect(outcome.code == 69 && outcome.error.contains("is not valid before"), "\(outcome)")
+        let check = try await CommandTests.run(["check"], environment: settings)
+        #expect(check.code == 78 && check.output.contains("is not valid before"), "\(check)")
+        let mistaken = try await CommandTests.run(
+            ["serve"], environment: settings.merging(["ENROUTE_LISTEN_PORT": "99999"]) { $1 })
+        #expect(mistaken.code == 78, "\(mistaken)")
+    }
+
     // MARK: B38
 
     @Test func `B38: a gateway waits for an unavailable Redis, is not ready, and starts when Redis answers`()

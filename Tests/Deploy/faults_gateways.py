@@ -64,6 +64,20 @@ def one_gateway_has_another_version(stage: Stage) -> None:
     stage.clears("EnrouteVersionsDiffer")
 
 
+@fault("EnrouteSettingsDiffer")
+def one_gateway_has_another_retention(stage: Stage) -> None:
+    """A gateway with a lower retention, beside one with the default."""
+    site, management = stage.site(), free_port()
+    gateway = Process("gateway-2", [str(enroute()), "serve", "--port", "0"], stage.folder / "gateway-2.log",
+                      site.environment() | {"ENROUTE_JOB_RETENTION_SECONDS": "14400",
+                                            "ENROUTE_MANAGEMENT_PORT": str(management)})
+    stage.callback(gateway.end)
+    stage.monitoring.scrape(stage.job, site.gateways[0].management, management)
+    stage.fires("EnrouteSettingsDiffer")
+    stage.monitoring.watch(stage.job, site)
+    stage.clears("EnrouteSettingsDiffer")
+
+
 @fault("EnrouteDescriptorsNearLimit", "EnrouteOverloaded")
 def descriptors_run_out(stage: Stage) -> None:
     """`ulimit -n 512` and as many connections to one of two gateways."""

@@ -119,6 +119,16 @@ def test_the_package_has_the_version_of_the_program_and_the_libraries_that_it_ne
     assert set(listed.split()) == {f"/{path}" for path in CONFIGURATION}
 
 
+def next_version(package: Path, folder: Path) -> Path:
+    """The package with other access lists and another example of the settings."""
+    subprocess.run(["dpkg-deb", "--raw-extract", package, folder], check=True)
+    for path in ("etc/enroute-redis/ledger.acl", "etc/enroute-redis/live.acl", "etc/enroute/enroute.env"):
+        (folder / path).write_text((folder / path).read_text() + "\n")
+    subprocess.run(["dpkg-deb", "--root-owner-group", "-Znone", "--build", folder, folder.with_suffix(".deb")], check=True,
+                   stdout=subprocess.DEVNULL)
+    return folder.with_suffix(".deb")
+
+
 @pytest.mark.skipif(bool(systemd_machine.cannot_run()), reason=f"no fresh system: {systemd_machine.cannot_run()}")
 def test_the_package_installs_runs_and_purges_in_a_fresh_system(package, tmp_path):
     root = unpack(tmp_path / "root")
@@ -144,11 +154,19 @@ def test_the_package_installs_runs_and_purges_in_a_fresh_system(package, tmp_pat
     # Nothing is enabled, so nothing starts without a configuration.
     assert not list((root / "etc/systemd/system").rglob("enroute*"))
     run("dpkg --verify enroute")
+    # An upgrade without a terminal, as in deploy/systemd/README.md: what the operator has changed stays.
+    (root / "next.deb").write_bytes(next_version(package, tmp_path / "next").read_bytes())
+    for path in ("etc/enroute-redis/ledger.acl", "etc/enroute/enroute.env"):
+        (root / path).write_text("# an operator\n")
+    run("dpkg --force-confold --install /next.deb")
+    for path in ("etc/enroute-redis/ledger.acl", "etc/enroute/enroute.env"):
+        assert (root / path).read_text() == "# an operator\n" and (root / f"{path}.dpkg-dist").exists()
+    assert (root / "etc/enroute-redis/live.acl").read_text() == (tmp_path / "next/etc/enroute-redis/live.acl").read_text()
     run("mkdir -p /var/lib/enroute-redis/ledger; touch /var/lib/enroute-redis/ledger/appendonly.aof")
     run("dpkg --remove enroute")
     assert (root / "etc/enroute/enroute.env").exists() and not (root / "usr/bin/enroute").exists()
     assert "/var/lib/enroute-redis is still there" in run("dpkg --purge enroute")
     left = {path for path in files(root) - before if not path.startswith(("var/lib/dpkg/", "var/log/"))}
     # Users stay, as is usual: files may still belong to them.
-    assert left - {"package.deb"} <= {"var/lib/enroute-redis/ledger/appendonly.aof", "etc/.pwd.lock", "etc/passwd-", "etc/group-",
+    assert left - {"package.deb", "next.deb"} <= {"var/lib/enroute-redis/ledger/appendonly.aof", "etc/.pwd.lock", "etc/passwd-", "etc/group-",
                                       "etc/shadow-", "etc/gshadow-"}

@@ -158,9 +158,14 @@ def test_a_start_waits_for_redis_longer_than_its_timeout_and_then_succeeds(gatew
     gateway.wait(lambda: time.monotonic() - begun > 3 or gateway.show("enroute@g1", "ActiveState") != ["activating"],
                  "three times TimeoutStartSec have passed")
     assert gateway.show("enroute@g1", "ActiveState", "NRestarts", "StatusText") == [
-        "activating", "0", "not ready: Redis has not been reached yet"]
+        "activating", "0", "not ready: waiting for Redis, or for the clock"]
     gateway.run("systemctl start enroute-redis@ledger")
     gateway.wait(lambda: gateway.show("enroute@g1", "ActiveState") == ["active"], "the gateway serves")
+
+
+def test_gateways_and_redis_start_after_the_clock_is_synchronized(machine):
+    for unit in ("enroute@g1", "enroute-redis@live", "enroute-redis@ledger"):
+        assert "time-sync.target" in machine.show(unit, "After")[0].split()
 
 
 def test_a_wrong_configuration_fails_once_and_says_why(gateway):

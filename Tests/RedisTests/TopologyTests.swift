@@ -69,6 +69,10 @@ import Testing
             }
             #expect(reason == "the server's certificate has expired. Renew it")
         }
+        try await TLSRedis.running(from: 60) { server in
+            let error = try await Self.startFailure("\(server.url)?ca=\(server.authorityPath)")
+            #expect(error == .certificateNotYetValid && error?.isOutage == true, "the clock may be wrong after a boot")
+        }
         try await TLSRedis.running(name: "redis.example") { server in
             let wrong = try await Self.startFailure("\(server.url)?ca=\(server.authorityPath)")
             guard case .tlsFailed(let reason)? = wrong else {

@@ -22,16 +22,18 @@ package struct TLSRedis: Sendable {
     /// - Parameters:
     ///   - requiresClientCertificate: whether clients without a certificate signed by the CA are rejected.
     ///   - name: what its certificate is valid for.
+    ///   - start: when its certificate becomes valid, s from now; positive for one that is not valid yet.
     ///   - validity: of its certificate, from now, s; negative for an expired one.
     ///   - options: additional arguments of redis-server.
     package static func running<Result: Sendable>(
-        requiresClientCertificate: Bool = false, name: String = "localhost", validity: Double = 3600,
-        options: [String] = [], _ body: (TLSRedis) async throws -> Result
+        requiresClientCertificate: Bool = false, name: String = "localhost", from start: Double = -7200,
+        validity: Double = 3600, options: [String] = [], _ body: (TLSRedis) async throws -> Result
     ) async throws -> Result {
         try await TemporaryFolder.holding("enroute-tls") { folder in
             let authority = try TestAuthority()
             let authorityPath = try authority.write(into: folder)
-            let server = try authority.issue(.server(name: name), into: folder, as: "server", validity: validity)
+            let server = try authority.issue(
+                .server(name: name), into: folder, as: "server", from: start, validity: validity)
             let client = try authority.issue(.client(name: "a client"), into: folder, as: "client")
             let port = try await freePort()
             let own = [

@@ -45,16 +45,17 @@ package struct TestAuthority: Sendable {
     ///
     /// - Parameters:
     ///   - file: prefix of the names of the two files.
+    ///   - start: when it becomes valid, s from now; positive for one that is not valid yet.
     ///   - validity: from now, s; negative for an expired one.
     ///   - issuerURL: where the certificate says that the CA's can be fetched.
     package func issue(
-        _ purpose: Purpose, into folder: String, as file: String, validity: TimeInterval = 3600,
-        issuerURL: String? = nil
+        _ purpose: Purpose, into folder: String, as file: String, from start: TimeInterval = -7200,
+        validity: TimeInterval = 3600, issuerURL: String? = nil
     ) throws -> Files {
         let key = P256.Signing.PrivateKey()
         let certificate = try Certificate(
             version: .v3, serialNumber: Certificate.SerialNumber(),
-            publicKey: Certificate.PrivateKey(key).publicKey, notValidBefore: Date.now.addingTimeInterval(-7200),
+            publicKey: Certificate.PrivateKey(key).publicKey, notValidBefore: Date.now.addingTimeInterval(start),
             notValidAfter: Date.now.addingTimeInterval(validity), issuer: self.name,
             subject: try DistinguishedName { CommonName(purpose.name) },
             extensions: try purpose.extensions(issuerURL: issuerURL), issuerPrivateKey: self.key)

@@ -56,7 +56,7 @@ OVERVIEW = [
          'count(ALERTS{job="$job", alertstate="firing"}) or vector(0)', limits=(1, 3)),
     stat("Versions", "Different versions that run now.", "none",
          f"count(count by (version, revision) (enroute_build_info{{{G}}}))", limits=(2,),
-         alerts=("EnrouteVersionsDiffer",)),
+         alerts=("EnrouteVersionsDiffer", "EnrouteSettingsDiffer")),
     lines("Connections", "Open connections of each gateway.", "none",
           (f"enroute_connections_open{{{G}}}", "{{instance}}"), alerts=("EnrouteDescriptorsNearLimit",)),
     lines("Sessions by role", "Sessions that have signed in; link is a viewer with a tracking link.", "none",
@@ -139,6 +139,9 @@ PROCESS = [
     lines("Uptime", "Time since each gateway started.", "s",
           (f"time() - process_start_time_seconds{{{G}}}", "{{instance}}"),
           alerts=("EnrouteGatewayRestarts", "EnrouteVersionsDiffer")),
+    lines("Clock difference", "By how much each gateway's clock is ahead of that of a Redis; negative if it is behind.",
+          "s", (f"enroute_clock_offset_seconds{{{G}}}", "{{instance}} {{role}}"), minimum=None, limits=(1, 15),
+          alerts=("EnrouteClockDrifts", "EnrouteClockWrong")),
 ]
 
 REST = [

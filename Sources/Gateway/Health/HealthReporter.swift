@@ -6,6 +6,7 @@ internal import LiveState
 internal import NIOCore
 internal import Realtime
 internal import REST
+internal import Telemetry
 internal import TrafficControl
 
 /// Publishes this gateway's health every few seconds.
@@ -50,9 +51,11 @@ package actor HealthReporter {
     /// Publishes until the task is cancelled, and then removes this gateway from Redis.
     func run() async {
         while !Task.isCancelled {
-            let roundTripTimes = await self.gatewayLoops.roundTrips()
-            self.live.add(roundTripTimes.live)
-            self.ledger.add(roundTripTimes.ledger)
+            let readings = await self.gatewayLoops.clockReadings()
+            self.live.add(readings.live?.roundTrip)
+            self.ledger.add(readings.ledger?.roundTrip)
+            self.gatewayLoops.clocks.observe(readings.live, of: .live)
+            self.gatewayLoops.clocks.observe(readings.ledger, of: .ledger)
             let (health, census) = await self.health()
             // Failures are ignored: the next report replaces this one anyway.
             try? await self.registry.report(
@@ -112,9 +115,9 @@ extension GatewayLoops {
         return census
     }
 
-    /// Measures the round-trip time to both Redis instances on the first event loop; `nil` for one that does not answer.
-    func roundTrips() async -> (live: TimeAmount?, ledger: TimeAmount?) {
+    /// Reads the clocks of both Redis instances on the first event loop; `nil` for one that does not answer.
+    func clockReadings() async -> (live: ClockReading?, ledger: ClockReading?) {
         let (loop, state) = (self.loops[0], self.states[0])
-        return (try? await loop.flatSubmit { state.value.roundTrips() }.get()) ?? (nil, nil)
+        return (try? await loop.flatSubmit { state.value.clockReadings() }.get()) ?? (nil, nil)
     }
 }

@@ -7,7 +7,7 @@ enum Readiness: Hashable {
     case ready
     /// The gateway is shutting down.
     case draining
-    /// Redis has not been reached since the start, so there is nothing to serve yet.
+    /// Redis has not been reached since the start, or the clocks do not agree, so there is nothing to serve yet.
     case starting
     /// An event loop has not run for `stuckMilliseconds`, so its clients receive nothing.
     case stuck
@@ -47,7 +47,7 @@ enum Readiness: Hashable {
         switch self {
         case .ready: "ready"
         case .draining: "not ready: the gateway is stopping"
-        case .starting: "not ready: Redis has not been reached yet"
+        case .starting: "not ready: waiting for Redis, or for the clock"
         case .stuck: "not ready: an event loop is blocked"
         case .overloaded: "not ready: overloaded, no new connections are accepted"
         }

@@ -1,7 +1,6 @@
 // Collects the facts about one Redis for an inspection. Nothing is changed: it uses INFO, CONFIG GET, TIME, the names of keys
 // and the permission checks.
 
-internal import FoundationEssentials
 package import NIOCore
 package import Redis
 
@@ -22,7 +21,7 @@ package struct RedisInspector: Sendable {
     ///   - microseconds: this machine's clock, µs since the epoch.
     package init(
         role: RedisRole, connection: RedisConnectionInfo, client: RedisClient, admin: RedisClient? = nil,
-        microseconds: @escaping @Sendable () -> Int64 = { Int64(Date.now.timeIntervalSince1970 * 1_000_000) }
+        microseconds: @escaping @Sendable () -> Int64 = { ClockReading.machineMicroseconds }
     ) {
         self.role = role
         self.connection = connection
@@ -117,29 +116,16 @@ package struct RedisInspector: Sendable {
 
     // MARK: clocks
 
-    private struct Reading {
-        var roundTrip = Int64.max
-        /// µs
-        var ahead: Int64 = 0
-    }
-
-    /// How far the clock of Redis is ahead of this machine's, µs. Assumes that a request takes half of the round trip.
+    /// How far the clock of Redis is ahead of this machine's, µs.
     private func clockAhead(tries: Int) -> EventLoopFuture<Int64> {
-        self.quickest(of: tries, after: Reading()).map(\.ahead)
+        self.quickest(of: tries, after: nil).map { -($0?.aheadMicroseconds ?? 0) }
     }
 
-    private func quickest(of tries: Int, after best: Reading) -> EventLoopFuture<Reading> {
+    private func quickest(of tries: Int, after best: ClockReading?) -> EventLoopFuture<ClockReading?> {
         guard tries > 0 else { return self.client.eventLoop.makeSucceededFuture(best) }
-        let microseconds = self.microseconds
-        let sent = microseconds()
-        return self.client.send(["TIME"]).flatMapThrowing { answer -> Reading in
-            let received = microseconds()
-            let parts = answer.array?.compactMap(\.text).compactMap { Int64($0) } ?? []
-            guard parts.count == 2 else { throw RedisError.unexpectedAnswer(command: "TIME") }
-            let (roundTrip, middle) = (received - sent, sent + (received - sent) / 2)
-            return Reading(roundTrip: roundTrip, ahead: parts[0] * 1_000_000 + parts[1] - middle)
-        }.flatMap { reading in
-            self.quickest(of: tries - 1, after: reading.roundTrip < best.roundTrip ? reading : best)
+        return ClockReading.take(from: self.client, microseconds: self.microseconds).flatMap { reading in
+            let isQuicker = best.map { reading.roundTrip < $0.roundTrip } ?? true
+            return self.quickest(of: tries - 1, after: isQuicker ? reading : best)
         }
     }
 }

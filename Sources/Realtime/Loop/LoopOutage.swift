@@ -35,7 +35,7 @@ extension LoopState {
         for session in self.sessions.values { session.send(notice == .degraded ? .degraded : .restored) }
     }
 
-    /// Which Redis roles do not answer, and their addresses.
+    /// Which Redis roles do not answer, their addresses, and why.
     private var unresponsiveRoles: Logger.Metadata {
         var silent = self.redisAvailability.unresponsive.map(\.dependency)
         // Redis answers, but too slowly for revocations, which are on the ledger.
@@ -44,6 +44,7 @@ extension LoopState {
         return [
             LogKey.role: "\(silent.map(\.redisRole).joined(separator: ","))",
             LogKey.redis: "\(places.joined(separator: " and "))",
+            LogKey.reason: "\(self.faultMonitors.reasons(of: silent))",
         ]
     }
 

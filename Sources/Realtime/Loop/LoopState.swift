@@ -174,13 +174,9 @@ package final class LoopState {
     /// once it is durable.
     package var revocationLog: RevocationLog { RevocationLog(ledger: self.writes, settings: self.settings.liveState) }
 
-    /// The round-trip time to each instance; `nil` if the instance does not answer.
-    package func roundTrips() -> EventLoopFuture<(live: TimeAmount?, ledger: TimeAmount?)> {
-        let begun = NIODeadline.now()
-        let trips = [self.live, self.ledger].map { client in
-            client.send(["PING"]).map { _ -> TimeAmount? in .now() - begun }.flatMapErrorThrowing { _ in nil }
-        }
-        return trips[0].and(trips[1]).map { (live: $0, ledger: $1) }
+    /// The round-trip time to each instance, and what its clock says; `nil` if the instance does not answer.
+    package func clockReadings() -> EventLoopFuture<(live: ClockReading?, ledger: ClockReading?)> {
+        ClockReading.attempt(at: self.live).and(ClockReading.attempt(at: self.ledger)).map { (live: $0, ledger: $1) }
     }
 
     package var streams: AuditStreams { AuditStreams(ledger: self.ledger, settings: self.settings.liveState) }

@@ -3,6 +3,7 @@
 
 internal import Logging
 internal import Synchronization
+internal import Telemetry
 
 /// Logs the start and the end of each outage. Thread-safe.
 final class OutageLog: Sendable {
@@ -20,14 +21,14 @@ final class OutageLog: Sendable {
 
     /// Redis has become unavailable for an event loop.
     ///
-    /// - Parameter roles: the metadata of the log messages.
-    func started(_ roles: Logger.Metadata) {
+    /// - Parameter metadata: of the log messages. The one about the end has no reason.
+    func started(_ metadata: Logger.Metadata) {
         let isFirst = self.state.withLock { state in
             state.loops += 1
-            if state.loops == 1 { state.roles = roles }
+            if state.loops == 1 { state.roles = metadata.filter { $0.key != LogKey.reason } }
             return state.loops == 1
         }
-        if isFirst { self.logger.warning("redis unavailable or refusing writes", metadata: roles) }
+        if isFirst { self.logger.warning("redis unavailable or refusing writes", metadata: metadata) }
     }
 
     /// Redis is available for an event loop again, and its jobs are resynced.

@@ -5,7 +5,7 @@
 
 package import LiveState
 package import Logging
-internal import NIOCore
+package import NIOCore
 package import Redis
 internal import Synchronization
 internal import Telemetry
@@ -20,6 +20,8 @@ package final class RedisFaultMonitor: RedisObserver {
         var events = KeyedLogThrottle<String>(maxSubjects: RedisFaultMonitor.maxEvents)
         /// When Redis started to refuse writes, and when it last did.
         var refusing: (since: NIODeadline, last: NIODeadline)?
+        /// The last error that explains an outage.
+        var cause: (reason: String, at: NIODeadline)?
     }
 
     private let role: RedisMetrics.Role
@@ -52,6 +54,7 @@ package final class RedisFaultMonitor: RedisObserver {
         let (failure, now) = (RedisMetrics.Failure(error), self.clock())
         let unlogged = self.state.withLock { state in
             state.metrics.recordFailure(failure, at: self.role)
+            if error.explainsOutage { state.cause = (error.withoutArguments, now) }
             if failure.refusesWrites {
                 state.refusing = (state.refusing?.since ?? now, now)
                 self.isRefusing.store(true, ordering: .relaxed)
@@ -77,7 +80,10 @@ package final class RedisFaultMonitor: RedisObserver {
         var (metadata, now) = (event.metadata, self.clock())
         let subject = "\(event.message) \(event.address) \(metadata[LogKey.reason, default: ""])"
         let unlogged = self.state.withLock { state in
-            if case .attemptFailed(let error, _) = event { state.metrics.recordFailure(.init(error), at: self.role) }
+            if case .attemptFailed(let error, _) = event {
+                state.metrics.recordFailure(.init(error), at: self.role)
+                state.cause = (error.withoutArguments, now)
+            }
             return state.events.record(subject, now: now)
         }
         guard let unlogged else { return }
@@ -135,6 +141,15 @@ package final class RedisFaultMonitor: RedisObserver {
     }
 
     var metrics: RedisMetrics { self.state.withLock { $0.metrics } }
+
+    /// Why Redis counts as unavailable, as far as is known.
+    fileprivate var outageReason: String {
+        let now = self.clock()
+        return self.state.withLock { state in
+            guard let cause = state.cause, now - cause.at < Self.refusalLifetime else { return "no reply in time" }
+            return cause.reason
+        }
+    }
 }
 
 /// The monitors of both roles.
@@ -143,20 +158,39 @@ package struct RedisFaultMonitors: Sendable {
     package let ledger: RedisFaultMonitor
     let outages: OutageLog
 
-    package init(keyspace: Keyspace, logger: Logger) {
-        self.live = RedisFaultMonitor(.live, keyspace: keyspace, logger: logger)
-        self.ledger = RedisFaultMonitor(.ledger, keyspace: keyspace, logger: logger)
+    package init(
+        keyspace: Keyspace, logger: Logger, clock: @escaping @Sendable () -> NIODeadline = { .now() }
+    ) {
+        self.live = RedisFaultMonitor(.live, keyspace: keyspace, logger: logger, clock: clock)
+        self.ledger = RedisFaultMonitor(.ledger, keyspace: keyspace, logger: logger, clock: clock)
         self.outages = OutageLog(logger: logger)
     }
 
     /// When one of the two roles started to refuse writes.
     var refusingSince: NIODeadline? { [self.live.refusingSince, self.ledger.refusingSince].compactMap { $0 }.min() }
 
+    /// Why these roles count as unavailable, for the log.
+    func reasons(of roles: [Dependency]) -> String {
+        let reasons = roles.map { ($0 == .redisLive ? self.live : self.ledger).outageReason }
+        return Set(reasons).count == 1 ? reasons[0] : reasons.joined(separator: " ")
+    }
+
     /// The metrics of both roles in the Prometheus text format.
     package var text: String {
         var metrics = self.live.metrics
         metrics.add(self.ledger.metrics)
         return metrics.text(kinds: Keyspace.Kind.allCases.map(\.rawValue))
+    }
+}
+
+extension RedisError {
+    /// Whether the error of a command says why Redis is unavailable. A missing connection follows from that, and other errors
+    /// concern the command only.
+    fileprivate var explainsOutage: Bool {
+        switch self {
+        case .disconnected, .overloaded: false
+        default: self.isOutage
+        }
     }
 }
 
@@ -169,8 +203,8 @@ extension RedisMetrics.Failure {
             case .disconnected, .connectionLost: .disconnected
             case .overloaded: .overloaded
             case .unreachable, .tooManyClients: .unreachable
-            case .authenticationRefused, .sentinelAuthenticationRefused, .invalidTLS, .tlsFailed, .notMaster,
-                .databaseRefused:
+            case .authenticationRefused, .sentinelAuthenticationRefused, .invalidTLS, .tlsFailed,
+                .certificateNotYetValid, .notMaster, .databaseRefused:
                 .notSignedIn
             case .protocolViolation, .unexpectedAnswer: .protocolViolation
             }

@@ -86,7 +86,9 @@ extension Finding {
     /// - Parameter isNeeded: whether it is an error that the setting is missing.
     /// - Throws: `error` itself when it is not about the configuration.
     fileprivate init(configuration error: any Error, isNeeded: Bool) throws {
-        guard let code = exitCode(of: error), code == .wrongConfiguration || code == .unusableInput else { throw error }
+        let isFinding =
+            error is TLSConfigurationError || [.wrongConfiguration, .unusableInput].contains(exitCode(of: error))
+        guard isFinding else { throw error }
         let isMissing = (error as? ConfigurationError)?.isMissing ?? false
         self.init(
             isMissing && !isNeeded ? .warning : .error, nil, .configuration, what: "\(error)",

@@ -21,10 +21,10 @@ struct ServeCommand: AsyncParsableCommand {
         discussion: wrappable(
             """
             Settings come from the environment or from a file of NAME=value lines; they are listed below. While Redis is
-            unavailable the gateway waits for it. It does not start when `enroute check` finds an error, unless
-            ENROUTE_MODE=development. SIGTERM drains connections and stops; a second SIGTERM stops immediately. SIGHUP
-            reloads the certificate files without closing a connection. Under systemd (Type=notify) the gateway reports
-            when it is ready, reloads or stops, and feeds the watchdog.
+            unavailable, or its clock differs by 30 s or more, the gateway waits. It does not start when `enroute check`
+            finds an error, unless ENROUTE_MODE=development. SIGTERM drains connections and stops; a second SIGTERM stops
+            immediately. SIGHUP reloads the certificate files without closing a connection. Under systemd (Type=notify)
+            the gateway reports when it is ready, reloads or stops, and feeds the watchdog.
 
             Examples:
               ENROUTE_MODE=development ENROUTE_REDIS_LIVE_URL=redis://127.0.0.1 \\

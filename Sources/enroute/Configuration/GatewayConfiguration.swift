@@ -71,6 +71,7 @@ extension ProcessConfiguration {
         settings.push = try self.push()
         settings.arrivals = try self.arrivals()
         settings.liveState = try self.gatewayLiveState()
+        settings.sharedSettings = try self.sharedSettings()
         settings.name = try self.gatewayName()
         settings.drainAccept = try self.seconds("ENROUTE_DRAIN_ACCEPT_SECONDS")
         settings.drain = try self.seconds("ENROUTE_DRAIN_SECONDS")

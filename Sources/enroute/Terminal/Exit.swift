@@ -52,6 +52,8 @@ func exitCode(of error: any Error) -> ExitCode? {
     switch error {
     case is ExitCode, is ValidationError, is CleanExit: nil
     case is JourneyError, is StreetFileError, is StreetInputError, is NoSuchLink: .unusableInput
+    // The certificate may be valid by the right time: after a boot, this machine's clock is wrong until it has been synchronized.
+    case TLSConfigurationError.notYetValid: .unavailable
     case is ConfigurationError, is TokenVerifier.Key.InvalidSetting, is TLSConfigurationError,
         is RedisAddress.Malformed,
         is TrustedProxies.Malformed, is AuditStreams.NotAStream,

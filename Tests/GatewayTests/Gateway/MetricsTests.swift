@@ -14,9 +14,14 @@ import Testing
 @Suite struct MetricsTests {
     @Test func `promtool has no complaint, and every family has samples`() async throws {
         try await within {
-            try await RunningGateway.run(isSecure: false) { gateway in
+            try await RunningGateway.run(isSecure: false) { settings in
+                settings.sharedSettings = ["ENROUTE_JOB_RETENTION_SECONDS": 172_800]
+            } _: { gateway in
                 try await Self.followedTrip(gateway) { _, _ in }
+                try await gateway.waitForMetric(#"enroute_setting{name="ENROUTE_JOB_RETENTION_SECONDS"} 172800.0"#)
                 _ = try await gateway.rest("GET", "/api/v1/jobs/job-1", by: "anna", .customer)
+                // With the first report of its health, which the gateway sends when it starts.
+                try await gateway.waitForMetric(#"enroute_clock_offset_seconds{role="ledger"} "#)
                 var text = try await gateway.manage("/metrics").text
                 // Without a routing provider, arrival times have no samples.
                 let arrivals = try #require(text.range(of: "# HELP enroute_eta_requests_total"))

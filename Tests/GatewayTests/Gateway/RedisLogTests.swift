@@ -20,7 +20,10 @@ import Testing
                 #expect(isTold)
                 let place = "unix:\(redis.socketPath)"
                 let told = try #require(lines.all.first { $0.message.hasPrefix("redis unavailable") })
-                #expect(told.metadata == ["role": "live,ledger", "redis": "\(place) and \(place)"])
+                var metadata = told.metadata
+                let cause = "\(metadata.removeValue(forKey: "reason") ?? "")"
+                #expect(cause.hasPrefix("Redis at \(place) cannot be reached: Connection refused. "), "\(cause)")
+                #expect(metadata == ["role": "live,ledger", "redis": "\(place) and \(place)"])
                 // On a busy machine, Redis may count as unavailable before the connections have ended.
                 let ended = { lines.all.filter { $0.message == "redis connection ended" } }
                 let roles = { ended().map { line in line.metadata["role"].map { "\($0)" } ?? "" } }
@@ -68,9 +71,11 @@ import Testing
                 #expect(logged("redis connection ended", "The connection to Redis ended") == ["ledger", "live"])
                 let failed = try #require(lines.all.first { $0.message == "redis connection failed" })
                 #expect(failed.level == .error && failed.metadata["redis"] == .string(place))
-                for message in ["redis unavailable", "redis available again"] {
-                    let told = lines.all.filter { $0.message.hasPrefix(message) }
-                    #expect(told.map(\.metadata) == [["role": "live,ledger", "redis": "\(place) and \(place)"]])
+                for (message, reason) in [("redis unavailable", "NOAUTH"), ("redis available again", "")] {
+                    var told = lines.all.filter { $0.message.hasPrefix(message) }.map(\.metadata)
+                    let causes = told.indices.map { "\(told[$0].removeValue(forKey: "reason") ?? "")" }
+                    #expect(told == [["role": "live,ledger", "redis": "\(place) and \(place)"]])
+                    #expect(causes.allSatisfy { $0.contains(reason) && $0.isEmpty == reason.isEmpty }, "\(causes)")
                 }
             }
         }

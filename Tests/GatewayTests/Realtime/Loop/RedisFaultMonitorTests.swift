@@ -70,6 +70,29 @@ import Testing
         #expect(faults.metrics[.unreachable, .ledger] == 2 * RedisFaultMonitor.maxEvents)
     }
 
+    @Test func `an outage has the reason of the last error that explains it, and its end has none`() {
+        let (clock, lines) = (ManualTime(self.start), RecordedLines())
+        let monitors = RedisFaultMonitors(keyspace: Keyspace(), logger: lines.logger, clock: { clock.now })
+        #expect(monitors.reasons(of: [.redisLive, .redisLedger]) == "no reply in time")
+        monitors.ledger.failed(
+            .refused(code: "OOM", message: "OOM command not allowed when used memory > 'maxmemory'."))
+        monitors.ledger.failed(.refused(code: "NOPERM", message: "NOPERM this user has no permissions"))
+        monitors.live.observed(.attemptFailed(.unreachable(address: "a:1", reason: "Connection refused"), at: "a:1"))
+        monitors.live.failed(.disconnected)
+        #expect(monitors.reasons(of: [.redisLedger]) == "Redis replied OOM")
+        let both = monitors.reasons(of: [.redisLive, .redisLedger])
+        #expect(both.hasPrefix("Redis at a:1 cannot be reached: Connection refused. "))
+        #expect(both.hasSuffix(" Redis replied OOM"))
+        monitors.outages.started(["role": "ledger", "reason": "Redis replied OOM"])
+        monitors.outages.ended()
+        let told = lines.all.filter {
+            $0.message.hasPrefix("redis unavailable") || $0.message.hasPrefix("redis available")
+        }
+        #expect(told.map(\.metadata) == [["role": "ledger", "reason": "Redis replied OOM"], ["role": "ledger"]])
+        clock.now = self.start + RedisFaultMonitor.refusalLifetime
+        #expect(monitors.reasons(of: [.redisLedger]) == "no reply in time")
+    }
+
     @Test func `an outage is logged when the first event loop notices it, and its end when the last one has resynced`()
     {
         let lines = RecordedLines()
