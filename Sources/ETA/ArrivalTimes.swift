@@ -35,7 +35,7 @@ package final class ArrivalTimes {
 
     /// `Deadlines.tick` is a tenth of a second.
     private static let ticksOfASecond = 10
-    /// Another gateway's result that is younger than this is not replaced: this gateway's built-in estimator knows no more.
+    /// Another gateway's result that is younger than this is not replaced: this gateway's built-in estimator has the same data.
     private static let minAge = Duration.seconds(5)
 
     /// - Parameters:

@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `the message of a crash does not wait for a reader of standard error`() async {
+    @Test(.timeLimit(.minutes(5))) func `the message of a crash does not wait for a reader of standard error`() async {
         await #expect(processExitsWith: .failure) {
             prepareForCrash()
             fillStandardError()

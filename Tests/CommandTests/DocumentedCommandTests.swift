@@ -216,7 +216,7 @@ import Testing
 
     // MARK: the session
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(15)))
     func `the commands of the guides bring up an installation, use it and stop it`() async throws {
         try await Turns.servers.take {
             try await TemporaryFolder.holding("enroute-documented") { folder in

@@ -108,8 +108,8 @@ import Testing
             try await client.run("DEL", "access")
             try await client.run("SET", "access", "not a stream")
             let refused = try await Self.explain(server.url, "job-7", "--positions")
-            #expect(refused.code == 69 && refused.output.isEmpty, "\(refused)")
-            #expect(refused.error.contains("The position is not shown, because the audit trail could not record it"))
+            #expect(refused.code == 78 && refused.output.isEmpty, "\(refused)")
+            #expect(refused.error.contains("The key access of the ledger is not a stream"), "\(refused)")
         }
     }
 

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// `enroute serve` whose standard error or output cannot be written to.
-@Suite(.needsMachine(for: .volume), .timeLimit(.minutes(5))) struct StalledLogTests {
+@Suite(.needsMachine(for: .volume)) struct StalledLogTests {
     /// A named pipe that this process holds open, so that a gateway can open it too.
     private final class NamedPipe: Sendable {
         let path: String

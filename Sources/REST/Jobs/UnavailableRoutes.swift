@@ -38,6 +38,7 @@ extension Routes {
             !self.revocations.hides(job, from: grant.role)
         else { throw Problem(Refused.noSuchJob) }
         guard record.isTravelling else { throw Problem(Refused.travelModeOff) }
+        if let device, let current = record.reporter, current != Reporter(device) { throw Problem(Refused.otherDevice) }
         // A reason shows nobody where the device is, so one without a name may report it for the one that has a name.
         let reporter = device.map { Reporter($0) } ?? record.namedReporter ?? .requests
         // If the reason could not be recorded, respond with an error, so that the phone reports it again.
