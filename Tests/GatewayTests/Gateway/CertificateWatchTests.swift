@@ -24,7 +24,7 @@ struct CertificateWatchTests {
     }
 
     @Test(arguments: [(-3_600.0, 1), (3_600.0, 0)])
-    func `a certificate that has expired is an error line with the remedy, and a valid one is none`(
+    func `an expired certificate is logged as an error with the remedy, and a valid one is not logged`(
         validity: Double, count: Int
     ) async throws {
         try await TemporaryFolder.holding("enroute-tls") { folder in
