@@ -54,8 +54,8 @@ def machine(tmp_path, package) -> Machine:
 
 def test_the_commands_of_the_guide_bring_up_gateways_and_redis_as_services(machine):
     steps = commands("systemd")
-    assert len(steps) == 7, steps
-    configure, redis, start, rolling, credentials, encrypt, check = steps
+    assert len(steps) == 9, steps
+    upgrade, configure, redis, start, rolling, clock, credentials, encrypt, check = steps
 
     systemd_site.create_keys(machine.root)
     machine.run(configure)
@@ -64,6 +64,8 @@ def test_the_commands_of_the_guide_bring_up_gateways_and_redis_as_services(machi
     started = machine.run(start).stdout
     assert "Active: active (running)" in started and 'Status: "ready: listening on port 8443"' in started
     machine.run(rolling)
+    machine.run(clock)
+    machine.run(f"mkdir .build-deploy && cp /root/enroute.deb .build-deploy/enroute_1.deb && {upgrade}")
     for port in (9464, 9465):
         assert machine.run(f"curl -sf http://127.0.0.1:{port}/readyz").stdout == "ready\n"
 
