@@ -31,6 +31,18 @@ import Testing
         }
     }
 
+    /// The longest run of a gateway. A test's own limit would include the wait for the machine.
+    private static let longestRun = Duration.seconds(300)
+
+    /// Kills a gateway that hangs, so that its test fails. Cancel it when the gateway has ended.
+    static func limit(of process: pid_t) -> Task<Void, Never> {
+        Task {
+            let end = ContinuousClock.now + Self.longestRun
+            while !Task.isCancelled, ContinuousClock.now < end { await pause(.seconds(1)) }
+            if !Task.isCancelled { kill(process, SIGKILL) }
+        }
+    }
+
     /// Runs a gateway without TLS for as long as `body` takes, then kills it if it still runs.
     static func serve(
         _ more: [Environment.Key: String] = [:], descriptors: Int = 4096, arguments: String = "",
@@ -55,6 +67,8 @@ import Testing
                 environment: .custom(environment.merging(more) { $1 }), platformOptions: platform, input: .none,
                 output: .sequence, error: .discarded
             ) { execution in
+                let limit = Self.limit(of: execution.processIdentifier.value)
+                defer { limit.cancel() }
                 var lines = execution.standardOutput.strings().makeAsyncIterator()
                 let line = try #require(try await lines.next())
                 let ports = try #require(line.firstMatch(of: /port (\d+).*probes and metrics on port (\d+)/))

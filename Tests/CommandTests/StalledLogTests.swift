@@ -127,12 +127,20 @@ import Testing
                     .path("/bin/sh"), arguments: ["-c", command], environment: .custom(environment), input: .none,
                     output: .discarded, error: .discarded
                 ) { execution in
-                    try await becomes("the failure is logged, and the gateway listens", every: .milliseconds(20)) {
-                        let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
-                        return text.contains("cannot write to standard output") && text.contains("msg=listening")
+                    let limit = ServeTests.limit(of: execution.processIdentifier.value)
+                    do {
+                        try await becomes("the failure is logged, and the gateway listens", every: .milliseconds(20)) {
+                            let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
+                            return text.contains("cannot write to standard output") && text.contains("msg=listening")
+                        }
+                        try execution.send(signal: .terminate)
+                    } catch {
+                        limit.cancel()
+                        throw error
                     }
-                    try execution.send(signal: .terminate)
+                    return limit
                 }
+                outcome.closureResult.cancel()
                 #expect(outcome.terminationStatus == .exited(0))
                 let text = try String(contentsOfFile: log, encoding: .utf8)
                 #expect(text.contains("draining; a second signal stops immediately"), "\(text)")

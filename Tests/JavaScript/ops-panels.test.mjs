@@ -62,6 +62,7 @@ test('riders who are not available are counted only if there are some, and an em
   // The numbers were read one after the other.
   assert.equal(head(ridersOf({count: 1, free: 1, busy: 1})), 'Riders online1 free · 1 busy');
   assert.equal(head(ridersOf({count: 0, free: 0, busy: 0}, {listed: 0})), 'Riders online');
+  assert.equal(head(ridersOf({count: 3})), 'Riders online', 'a gateway of the previous version does not count them');
   assert.match(head(ridersOf({count: 3, free: 0, busy: 1}, {language: 'de'})), /0 frei · 1 beschäftigt · 2 nicht verfügbar$/);
 });
 

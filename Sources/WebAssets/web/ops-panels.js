@@ -115,7 +115,8 @@ export function ridersPanel(panel, answer, {words, now}) {
     heard: rider.heartbeat ? heardAgo(now - rider.heartbeat) : '',
   })).sort((one, other) => (one.state < other.state ? 1 : one.state > other.state ? -1 : 0));
   const shown = riders.slice(0, RIDERS_SHOWN);
-  const pool = answer.count ? poolText(answer, words) : '';
+  // A gateway of the previous version does not count them.
+  const pool = answer.count > 0 && answer.free >= 0 ? poolText(answer, words) : '';
   replace(panel, [shown, pool, answer.count], () => [
     heading('riders', words.riders, pool),
     shown.length === 0 ? make('p', {class: 'quiet'}, words.noRiders) : table('riders-title',
