@@ -88,6 +88,16 @@ extension JobService {
     func finishPersistently(_ job: JobID, by actor: PersonID) -> EventLoopFuture<Void> {
         self.unfinished.attempt(job, on: self.loop, self.finish(job, by: actor)) { self.finish(job, by: actor) }
     }
+
+    /// Writes the audit entry of a change that the ledger has just made. If that fails, it is repeated in the background: a
+    /// client that repeats its request finds the job changed already, so the repetition would not write the entry.
+    ///
+    /// - Parameter write: safe to repeat, so each attempt writes the same entry with the same number.
+    package func auditPersistently(
+        _ job: JobID, _ write: @escaping @Sendable () -> EventLoopFuture<Void>
+    ) -> EventLoopFuture<Void> {
+        self.unfinished.attempt(job, on: self.loop, write(), again: write)
+    }
 }
 
 extension EventLoopFuture where Value == Void {

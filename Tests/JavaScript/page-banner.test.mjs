@@ -7,6 +7,7 @@ import {Place, browser, device, ownClock} from './page.mjs';
 
 const {ConnectionBanner, TOUCH_PAUSE, locale, reconnectOnTouch, shared} = await import('../../Sources/WebAssets/web/page.js');
 const {clockText} = await import('../../Sources/WebAssets/web/enroute-words.js');
+const {timeText} = await import('../../Sources/WebAssets/web/page-times.js');
 
 const is = (state, degraded = false) => ({state, degraded});
 const banner = (hasState = true, more = {}) => {
@@ -105,6 +106,16 @@ test('the banner shows the time of the last message, not the time when the loss 
   kept.banner.update(is('waiting'));
   await clock.pass(2_000);
   assert.equal(kept.place.textContent, shared.lostSince(clockText(keptAt, locale)));
+});
+
+test('the banner names the day of a last message that is older than a day', async (run) => {
+  const clock = ownClock(run);
+  const lastMessageAt = Date.now() - 3 * 24 * 3_600_000;
+  const {place, banner: seen} = banner(true, {lastMessageAt: () => lastMessageAt});
+  seen.update(is('waiting'));
+  await clock.pass(2_000);
+  assert.equal(place.textContent, shared.lostSince(timeText(lastMessageAt, Date.now(), locale)));
+  assert.notEqual(place.textContent, shared.lostSince(clockText(lastMessageAt, locale)));
 });
 
 test('a session limit is reported until the connection is lost for another reason', async (run) => {

@@ -232,6 +232,9 @@ test('CUS-027 AC-007: the page says that no rider was found, and what happens ne
   assert.deepEqual(stepsOf(view).slice(3, 5), ['ready_for_pickup complete', 'allocation_failed failed']);
   const notes = seen(view, {story: {times: {ready_for_pickup: WALL - 120_000}}}).steps.map(({note}) => note);
   assert.deepEqual(notes.slice(3), ['2:31 PM', 'Since 2:33 PM', '', '']);
+  const longAgo = WALL - 3 * 24 * 3_600_000;
+  const earlier = seen(view, {story: {times: {ready_for_pickup: longAgo}}}).steps[3].note;
+  assert.equal(earlier, 'Nov 18, 2:33 PM');
 });
 
 test('a follower whose access was revoked sees no map', () => {

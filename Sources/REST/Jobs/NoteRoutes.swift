@@ -53,7 +53,8 @@ extension Routes {
             entry.stamp(
                 gateway: self.settings.name, at: WallClock.nowMilliseconds,
                 number: "\(self.settings.name)-note-\(String(UInt64.random(in: .min ... .max), radix: 36))")
-            try await self.result(of: self.services.streams.append(entry))
+            let (streams, stamped) = (self.services.streams, entry)
+            try await self.result(of: self.jobs.auditPersistently(job) { streams.append(stamped) })
         }
         return try Self.json(
             NoteDocument(job: job.text, note: note?.text ?? ""),

@@ -83,7 +83,8 @@ extension Routes {
         var entry = AuditEntry.notedByOperations(job, isRemoved: text == nil, by: grant.person)
         entry.stamp(
             gateway: self.settings.name, at: WallClock.nowMilliseconds, number: "\(job)-\(at)-note")
-        try await self.result(of: self.services.streams.append(entry))
+        let (streams, stamped) = (self.services.streams, entry)
+        try await self.result(of: self.jobs.auditPersistently(job) { streams.append(stamped) })
         return change
     }
 }

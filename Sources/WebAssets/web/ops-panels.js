@@ -2,7 +2,7 @@
 // answer without changes does not touch the card, so that nobody is interrupted while reading.
 
 import {locale, make} from './page.js';
-import {clockText} from './enroute-words.js';
+import {timeText} from './page-times.js';
 import {isFree} from './ops-attention.js';
 
 const RIDERS_SHOWN = 100;
@@ -142,7 +142,7 @@ export function gatewaysPanel(panel, answer, {words}) {
     make('ul', {class: 'gateways'}, ...answer.gateways.map(({id, at, health}) => {
       const state = health?.state ?? 'silent';
       const title = make('p', {class: 'head'}, make('b', {}, health?.name ?? id),
-        make('span', {'data-kind': state}, `${words.healths[state]}${health ? '' : `, ${clockText(at, locale)}`}`));
+        make('span', {'data-kind': state}, `${words.healths[state]}${health ? '' : `, ${timeText(at, Date.now(), locale)}`}`));
       const item = make('li', {}, title);
       item.dataset.gateway = id;
       if (!health) return item;
@@ -185,7 +185,7 @@ export function verdictsPanel(panel, answer, {words, link}) {
 }
 
 /** The time at the start of a stream id, in ms since the epoch. */
-const timeOf = (id) => clockText(Number(id.split('-')[0]), locale);
+const timeOf = (id) => timeText(Number(id.split('-')[0]), Date.now(), locale);
 
 export function auditPanel(panel, answer, {words}) {
   const changes = answer.changes.slice(0, CHANGES_SHOWN);

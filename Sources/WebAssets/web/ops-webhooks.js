@@ -2,7 +2,7 @@
 // and remove webhooks; operations staff can send a test, which switches an endpoint on again, and deliver events again.
 
 import {locale, make} from './page.js';
-import {clockText} from './enroute-words.js';
+import {timeText} from './page-times.js';
 import {replace, shortAgo} from './ops-panels.js';
 
 const EVENTS_SHOWN = 20;
@@ -105,7 +105,7 @@ export class WebhooksPanel {
     const more = webhook.undelivered - events.length;
     return make('div', {},
       make('ol', {class: 'plainlist'}, ...events.map(({entry, subject, attempts, reason, body}) => make('li', {},
-        make('time', {class: 'quiet'}, clockText(Number(entry.split('-')[0]), locale)),
+        make('time', {class: 'quiet'}, timeText(Number(entry.split('-')[0]), Date.now(), locale)),
         ` ${typeOf(body)} ${subject}: ${reason} (${words.attempts(number.format(attempts))})`))),
       more > 0 ? make('p', {class: 'quiet'}, words.more(number.format(more))) : '');
   };

@@ -3,7 +3,8 @@
 // signing in is in page-sign-in.js. Pages call `inLanguage(words)` once, before anything else. Private functions are arrow
 // functions in fields, so that they can be passed on.
 
-import {addWords, clockText, readersLocale} from './enroute-words.js';
+import {addWords, readersLocale} from './enroute-words.js';
+import {timeText} from './page-times.js';
 import {gateway} from './page-gateway.js';
 import {words as pageWords} from './page-words.js';
 
@@ -264,7 +265,7 @@ export class ConnectionBanner {
     const isOffline = navigator.onLine === false;
     const why = close?.code === FULL ? 'full' : state === 'open' ? 'silent' : isOffline ? 'offline' : 'lost';
     if (!this.hasState()) return this.words[why];
-    return this.words[`${why}Since`](clockText(this.knownAt() ?? this.lastMessageAt() ?? this.#lostAt, locale));
+    return this.words[`${why}Since`](timeText(this.knownAt() ?? this.lastMessageAt() ?? this.#lostAt, Date.now(), locale));
   };
 }
 

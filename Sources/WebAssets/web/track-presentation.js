@@ -123,7 +123,7 @@ export function presentation(view, moment, texts, words) {
       ? mapDescription(view, {kind, isStale, eta: isLate ? null : eta, serverTime, locale, timeZone}, words)
       : isPreviewed ? words.fromShop(
         view.vendor ?? words.shop, distanceText(distance(story.shop, view.destination), locale, {spoken: true})) : '',
-    steps: steps(view, story.times, clock, texts, words),
+    steps: steps(view, story.times, time, texts, words),
     who: whoIsComing(view, kind, words),
     facts: {
       name: words.order[kind], job: view.display?.orderNumber ?? view.job, vendor: view.vendor ?? '',
@@ -227,9 +227,10 @@ function mapDescription(view, {kind, isStale, eta, serverTime, locale, timeZone}
 /**
  * The steps. What ends or holds up a job is a step of its own, after the one that had been reached. That one is not current any
  * longer, and those after a cancellation will not come.
+ * @param written the text of a time
  */
-function steps(view, times, clock, texts, words) {
-  const time = view.statusAt ? clock(view.statusAt - view.clockOffset) : null;
+function steps(view, times, written, texts, words) {
+  const time = view.statusAt ? written(view.statusAt - view.clockOffset) : null;
   const since = time ? words.sinceTime(time) : words.states.active;
   const label = (status) => statusText(status, texts)?.short ?? readable(status);
   const branch = {cancelled: 'over', allocation_failed: 'failed'}[view.status];
@@ -238,7 +239,7 @@ function steps(view, times, clock, texts, words) {
     const isReached = place === reached;
     const isCurrent = state === 'active' && !isReached;
     const note = isCurrent ? since
-      : state !== 'upcoming' && times[status] ? clock(times[status] - view.clockOffset)
+      : state !== 'upcoming' && times[status] ? written(times[status] - view.clockOffset)
         : isReached ? '' : words.states[state];
     return {status, state: isReached ? 'complete' : state, label: label(status), note, isCurrent};
   });

@@ -77,6 +77,31 @@ import Testing
         }
     }
 
+    @Test func `a note whose audit entry could not be written at once gets its entry later, with one for each change`()
+        async throws
+    {
+        try await Self.run { gateway in
+            _ = try await gateway.client.run("DEL", "audit")
+            _ = try await gateway.client.run("SET", "audit", "not a stream")
+            let notes = [
+                (Self.note, "olga", Role.ops, #"{"text":"Gate is locked."}"#),
+                ("\(Self.path)/note", "anna", .customer, #"{"note":"Ring twice."}"#),
+            ]
+            for (path, person, role, body) in notes {
+                let failed = try await gateway.rest("PUT", path, by: person, role, body)
+                #expect(failed.status >= 500, "\(failed)")
+                let repeated = try await gateway.rest("PUT", path, by: person, role, body)
+                #expect(repeated.status == 200, "\(repeated)")
+            }
+            _ = try await gateway.client.run("DEL", "audit")
+            try await becomes("both entries are written") {
+                let entries = try await gateway.client.run("XRANGE", "audit", "-", "+").array ?? []
+                let types = entries.compactMap { $0.array?.last?.array?[1].text }
+                return types.filter { $0.hasSuffix("noted") }.sorted() == ["noted", "operations_noted"]
+            }
+        }
+    }
+
     @Test(arguments: [#"{"text":""}"#, #"{"text":"   "}"#, #"{"text":"a\u0007"}"#, "{}", #"{"text":7}"#])
     func `a text that is not a note is refused`(body: String) async throws {
         try await Self.run { gateway in
