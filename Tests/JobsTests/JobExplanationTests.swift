@@ -91,9 +91,29 @@ import Testing
         },
     ]
 
+    /// The audit trail says that some of the followers in the gateway's report have left since.
+    private static func departed(
+        _ count: Int, of reported: Int, subscribers: Int = 0
+    ) -> @Sendable (inout JobFacts) -> Void {
+        { facts in
+            var gateway = SampleFacts.gateway("g1", followers: reported)
+            gateway.departed = count
+            facts.watching.gateways = .value([gateway])
+            facts.watching.feedSubscribers = .value(subscribers)
+            facts.watching.eventSubscribers = .value(subscribers)
+        }
+    }
+
     private static let aboutFollowers: [Finding] = [
         Finding("watching", .ok, "1 follower on g1 (1)."),
         Finding("watching", .ok, "Nobody follows the job.") {
+            $0.watching.gateways = .value([SampleFacts.gateway("g1", followers: 0)])
+            $0.watching.feedSubscribers = .value(0)
+        },
+        Finding("watching", .ok, "Nobody follows the job.", Self.departed(1, of: 1)),
+        Finding("watching", .ok, "1 follower on g1 (1).", Self.departed(1, of: 2, subscribers: 1)),
+        Finding("watching", .attention, "Followers receive no locations", Self.departed(1, of: 2)),
+        Finding("watching", .ok, "Somebody has just started or stopped following the job") {
             $0.watching.gateways = .value([SampleFacts.gateway("g1", followers: 0)])
         },
         Finding("watching", .attention, "No gateway has reported for 10 minutes") { $0.watching.gateways = .absent },

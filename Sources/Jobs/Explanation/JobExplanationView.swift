@@ -159,8 +159,7 @@ extension JobExplanation {
         }
         guard self.view?.isTracking == true else { return (.ok, "No arrival time: travel mode is not on.") }
         guard self.facts.position.value != nil else { return (.ok, "No arrival time: there is no position yet.") }
-        let followers = (self.facts.watching.gateways.value ?? []).reduce(0) { $0 + ($1.followers.value ?? 0) }
-        guard followers > 0 else {
+        guard self.facts.watching.followers > 0 else {
             return (.ok, "No arrival time: it is calculated only while somebody follows the job.")
         }
         return self.facts.isEstimateLeased.value == true

@@ -224,7 +224,7 @@ package struct RiderExplanation: Sendable {
         guard !self.connected.isEmpty else {
             return .init(
                 "sessions", "Sessions", facts, self.record?.status == .online ? .attention : .ok,
-                "The rider is not connected to any gateway.")
+                "No gateway has reported a session of the rider. A new session is reported within 5 s.")
         }
         return .init(
             "sessions", "Sessions", facts, .ok, "The rider is connected to \(self.connected.map(\.title).listed).")
