@@ -101,7 +101,9 @@ import Testing
         Finding("offline", .attention, "cannot go offline: they have 1 active task (job-7).", Self.busy),
         Finding("offline", .ok, "is already offline") { $0.record = Self.record(status: "offline") },
         Finding("sessions", .ok, "is connected to g1."),
-        Finding("sessions", .attention, "No gateway has reported a session of the rider.") { $0.watching.gateways = .value([]) },
+        Finding("sessions", .attention, "No gateway has reported a session of the rider.") {
+            $0.watching.gateways = .value([])
+        },
         Finding("sessions", .unknown, "the live Redis is unavailable") {
             $0.watching.gateways = .failed(.disconnected)
         },
