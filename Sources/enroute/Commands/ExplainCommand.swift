@@ -11,6 +11,19 @@ import NIOCore
 import NIOPosix
 import Redis
 
+extension ProcessConfiguration {
+    /// The part of the settings of `liveState` on which explanations depend.
+    fileprivate func explainedState() throws -> LiveStateSettings {
+        var state = LiveStateSettings()
+        state.keyspace = try self.keyspace()
+        state.positionLifetime = try self.seconds("ENROUTE_TRACKING_POSITION_LIFETIME_SECONDS")
+        state.heartbeatTimeout = try self.seconds("ENROUTE_RIDER_HEARTBEAT_TIMEOUT_SECONDS")
+        state.autoOfflineDelay = try self.seconds("ENROUTE_RIDER_AUTO_OFFLINE_AFTER_SECONDS")
+        state.accessEntries = try self.integer("ENROUTE_AUDIT_ACCESS_MAX_ENTRIES")
+        return state
+    }
+}
+
 struct ExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
@@ -78,11 +91,11 @@ struct ExplainCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await exitingCleanly {
-            let configuration = try ProcessConfiguration(file: self.config)
+            let configuration = try ProcessConfiguration(file: self.config, command: "explain")
             let addresses = try configuration.redis(
                 withDev: "send GET /api/v1/jobs/<job>/explanation (or riders/<rider>/explanation) with the token of ops"
             )
-            let state = try configuration.liveState()
+            let state = try configuration.explainedState()
             let freshness = try configuration.seconds("ENROUTE_TRACKING_STALE_AFTER_SECONDS")
             let (live, ledger) = (try await Self.client(addresses.live), try await Self.client(addresses.ledger))
             defer {

@@ -72,9 +72,14 @@ struct RevokeCommand: AsyncParsableCommand {
     func run() async throws {
         try await exitingCleanly {
             let configuration = try ProcessConfiguration(file: self.config, command: "revoke")
+            let retention = try configuration.seconds("ENROUTE_JOB_RETENTION_SECONDS")
             try await configuration.withLedger(
-                withDev: "send DELETE /api/v1/grants/users/<user> (or tokens, jobs, links) with the token of ops",
-                self.revoke)
+                withDev: "send DELETE /api/v1/grants/users/<user> (or tokens, jobs, links) with the token of ops"
+            ) { ledger, state in
+                var state = state
+                state.retention = retention
+                try await self.revoke(ledger, state)
+            }
         }
     }
 

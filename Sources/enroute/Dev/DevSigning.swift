@@ -59,7 +59,8 @@ extension ProcessConfiguration {
             let signing = try DevSigning.stored(in: self.folderOfDev)
         else { return self }
         return ProcessConfiguration(
-            SettingSources(environment: ProcessInfo.processInfo.environment.merging(signing.settings) { $1 }))
+            SettingSources(environment: ProcessInfo.processInfo.environment.merging(signing.settings) { $1 }),
+            command: self.command)
     }
 
     /// The gateway of `enroute dev` and the settings with its secret; `nil` if the settings name a key of tokens, or if

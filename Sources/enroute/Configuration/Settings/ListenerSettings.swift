@@ -21,14 +21,14 @@ extension SettingsTable {
                 details: """
                     The log goes to standard error, one line for each event. Positions and tokens are never logged, at
                     any level.
-                    """, commands: ["serve", "audit", "revoke", "webhooks"]),
+                    """, commands: ["serve", "audit", "revoke", "webhooks", "token"]),
             Setting(
                 "ENROUTE_LOG_FORMAT", .choice(LogFormat.allCases.map(\.rawValue)), default: .value("logfmt"),
                 "The encoding of log lines.",
                 details: """
                     `logfmt` is for people and for collectors that parse it. `json` writes one JSON object in each line,
                     with the same keys; all values are strings.
-                    """, commands: ["serve", "audit", "revoke", "webhooks"]),
+                    """, commands: ["serve", "audit", "revoke", "webhooks", "token"]),
             Setting(
                 "ENROUTE_GATEWAY_NAME", .text("1 to 253 characters of `A-Z a-z 0-9 . _ -`"),
                 default: .computed("the host's name") { ProcessInfo.processInfo.hostName },

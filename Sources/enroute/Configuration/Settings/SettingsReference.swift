@@ -31,6 +31,9 @@ enum SettingsReference {
         error. Use it with [credentials of
         systemd](systemd/README.md#credentials) and secrets of Kubernetes.
 
+        *Used by* lists the commands that use a setting. Where it is missing, only `enroute serve` does. `enroute check` and
+        `enroute config` read every setting.
+
         An unknown name is an error too, in the file and among the variables that begin with `ENROUTE_`, and the closest known
         name is suggested. Variables that Kubernetes sets for services called `enroute…` are ignored.
         """

@@ -17,14 +17,14 @@ extension SettingsTable {
                 details: """
                     Counted from the first start of travel mode for the job, whether travel mode is on or off in between.
                     Four hours is the maximum.
-                    """, commands: ["serve"]),
+                    """),
             Setting(
                 "ENROUTE_TRACKING_STALE_AFTER_SECONDS", .integer(1...3_600, unit: "seconds"),
                 default: .seconds(libraryDefaults.freshness), "Age at which a location counts as stale.",
                 details: """
                     Followers are then notified that the location is stale and that the arrival time is being recalculated,
                     and why the rider sends nothing, as far as that is known.
-                    """),
+                    """, commands: ["serve", "explain"]),
             Setting(
                 "ENROUTE_TRACKING_MAX_PLAUSIBLE_SPEED_MPS", .integer(1...100_000, unit: "meters per second"),
                 default: .number(Int(libraryDefaults.validation.fastestMetersPerSecond)),
@@ -39,7 +39,8 @@ extension SettingsTable {
                     """),
             Setting(
                 "ENROUTE_TRACKING_POSITION_LIFETIME_SECONDS", .integer(1...3_600, unit: "seconds"),
-                default: .seconds(state.positionLifetime), "How long Redis stores a rider's last position."),
+                default: .seconds(state.positionLifetime), "How long Redis stores a rider's last position.",
+                commands: ["serve", "explain"]),
         ])
 
     static let riders = SettingGroup(
@@ -48,7 +49,7 @@ extension SettingsTable {
             Setting(
                 "ENROUTE_RIDER_HEARTBEAT_TIMEOUT_SECONDS", .integer(1...86_400, unit: "seconds"),
                 default: .seconds(state.heartbeatTimeout), "How long a rider counts as reachable after a heartbeat.",
-                details: "The rider's last known position is used for the same time."),
+                details: "The rider's last known position is used for the same time.", commands: ["serve", "explain"]),
             Setting(
                 "ENROUTE_RIDER_AUTO_OFFLINE_AFTER_SECONDS", .integer(1...604_800, unit: "seconds"),
                 default: .seconds(state.autoOfflineDelay),
@@ -56,7 +57,7 @@ extension SettingsTable {
                 details: """
                     A rider with an active task stays online. No rider is set offline before
                     `ENROUTE_RIDER_HEARTBEAT_TIMEOUT_SECONDS` have passed.
-                    """),
+                    """, commands: ["serve", "explain"]),
         ])
 
     static let jobs = SettingGroup(
@@ -78,6 +79,6 @@ extension SettingsTable {
                 details: """
                     When the stream is full, the oldest entries are removed. The other audit stream, of erasures and
                     automatic changes, has \(state.auditEntries) entries.
-                    """),
+                    """, commands: ["serve", "explain"]),
         ])
 }
