@@ -198,7 +198,7 @@ import Testing
                 })
             $0.travel = .absent
         },
-        Finding("followers", .attention, "the two Redis disagree about travel mode") { $0.travel = .absent },
+        Finding("followers", .attention, "the two Redis instances disagree about travel mode") { $0.travel = .absent },
         Finding("followers", .attention, "links see nothing: the job was revoked") {
             $0.revocations.job = Self.now - 60_000
         },

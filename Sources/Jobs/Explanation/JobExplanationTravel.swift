@@ -1,4 +1,4 @@
-// Why the rider's position is shared or not: travel mode in both Redis, and the fixes that arrived.
+// Why the rider's position is shared or not: travel mode in both Redis instances, and the fixes that arrived.
 
 internal import EnrouteWire
 internal import LiveState

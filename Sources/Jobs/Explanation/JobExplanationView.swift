@@ -94,7 +94,7 @@ extension JobExplanation {
             return (.ok, "\(none) the status is \(record.status.rawValue): the rider is not travelling to them yet.")
         }
         if record.isTravelling {
-            return (.attention, "\(none) the two Redis disagree about travel mode (see above).")
+            return (.attention, "\(none) the two Redis instances disagree about travel mode (see above).")
         }
         return (.attention, "\(none) the rider has not switched travel mode on.")
     }

@@ -34,13 +34,13 @@ struct ExplainCommand: AsyncParsableCommand {
             """,
         discussion: wrappable(
             """
-            Uses the same configuration as serve. It reads both Redis and needs no gateway. The Redis users `enroute` and
-            `operations` of deploy/redis may both be used. Each section ends in a sentence that says what it means. Times are
-            UTC. A Redis that is unavailable is named, and the other one is still explained.
+            Uses the same configuration as serve. It reads both Redis instances and needs no gateway. It works with either of
+            the Redis users `enroute` and `operations` of deploy/redis. Each section ends with a sentence that says what it
+            means. Times are UTC. If one Redis instance is unavailable, the explanation says so and uses the other.
 
-            Positions are not shown. With --positions, the place is shown too, and the audit trail of the ledger records it;
-            without that record nothing is shown. Exit codes: 0 explained, 1 there is no such job or rider, 69 a Redis is
-            unavailable, 78 wrong configuration.
+            Positions are shown only with --positions. The audit trail in the ledger records that; if it cannot, nothing is
+            shown. Exit codes: 0 explained, 1 there is no such job or rider, 69 a Redis instance is unavailable, 78 invalid
+            configuration.
 
             Examples:
               enroute explain job-7

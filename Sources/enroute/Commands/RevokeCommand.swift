@@ -16,9 +16,9 @@ struct RevokeCommand: AsyncParsableCommand {
             """
             Uses the same configuration as serve. It writes the revocation to the ledger Redis, and every gateway applies it
             within a second: sessions are closed with code 4502, and followers of a job are notified that access has ended.
-            A user can sign in again with a token issued more than 30 s after the revocation. It is safe to repeat. A link
-            is named by its id, by its secret, or by the URL of its page in quotes. Exit codes: 0 revoked, 65 no such link,
-            69 Redis is unavailable or the revocation list is full, 78 wrong configuration.
+            A user can sign in again with a token issued more than 30 s after the revocation. It is safe to run the command
+            again. Name a link by its id, by its secret, or by the URL of its page in quotes. Exit codes: 0 revoked, 65 no
+            such link, 69 Redis is unavailable or the revocation list is full, 78 invalid configuration.
 
             Examples:
               enroute revoke user customer-1

@@ -1,5 +1,5 @@
 // The secret with which `enroute dev` signs tokens. It is stored in the folder of `enroute dev`, so that `enroute token` can
-// make and explain tokens of further people there. It is valid only for the gateway of that process.
+// make and explain tokens for other people there. It is valid only for the gateway of that process.
 
 import Foundation
 
