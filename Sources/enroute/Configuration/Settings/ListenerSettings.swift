@@ -73,8 +73,8 @@ extension SettingsTable {
                 "ENROUTE_LISTEN_TRUSTED_PROXIES", .list("an IP address, or a network such as `10.0.0.0/8`"),
                 "Load balancers whose X-Forwarded-For header is trusted.",
                 details: """
-                    Without it, all clients behind a load balancer share the balancer's address, and with it the limits
-                    per address. Addresses in the header may have ports. If an entry of the header is not an address,
+                    Without it, all clients behind a load balancer share the balancer's address, and so its limits per
+                    address. Addresses in the header may have ports. If an entry of the header is not an address,
                     the connection counts as the balancer's.
                     """),
             Setting(
@@ -127,8 +127,8 @@ extension SettingsTable {
                 "ENROUTE_TLS_RECORD_LAYER", .choice(["builtin", "openssl"]), default: .value("builtin"),
                 "Who encrypts outgoing records: the gateway, or OpenSSL (slower).",
                 details: """
-                    OpenSSL does the handshake in both cases. `openssl` is a fallback in case the built-in record
-                    layer causes trouble.
+                    OpenSSL does the handshake in both cases. `openssl` is a fallback in case the built-in record layer
+                    causes problems.
                     """),
         ])
 }

@@ -13,7 +13,7 @@ extension SettingsTable {
                     Files replace built-in ones of the same name (`track.html`, `page.css`, …): for a logo, colors or
                     wording. They are read at each request. A page's script (`track.js`, `rider.js`, `ops.js`) is sent as
                     one file together with the modules it imports. Addresses in `href="/…"` and `src="/…"` are sent as
-                    relative ones, so that they also work below a path prefix.
+                    relative ones, so that they also work under a path prefix.
                     """),
             Setting(
                 "ENROUTE_PAGES_NAME", .text("1 to 40 characters"), default: .value(REST.PageSettings.defaultName),
@@ -48,7 +48,7 @@ extension SettingsTable {
                 details: """
                     `signed-in`: the customer with a token. `links`: everybody with a tracking link too, because most
                     customers have nothing else. The page then no longer offers to share the link, because whoever has it
-                    reads and changes the note. Riders and operations staff read the note in any case.
+                    can read and change the note. Riders and operations staff read the note in any case.
                     """),
             Setting(
                 "ENROUTE_PAGES_CANCEL", .choice(REST.CustomerAction.allCases.map(\.rawValue)),
@@ -82,7 +82,7 @@ extension SettingsTable {
                     """),
             Setting(
                 "ENROUTE_PAGES_LANGUAGES_DIR", .text("path of a directory"),
-                "Further languages for the customer’s page: a file for each, such as `fr.json`.",
+                "Additional languages for the customer’s page: a file for each, such as `fr.json`.",
                 details: """
                     `enroute config --language-template` prints a file to translate, with all texts in English. A text that
                     a file lacks stays English and is listed in a warning when the gateway starts; an unknown
@@ -92,20 +92,20 @@ extension SettingsTable {
                     """),
             Setting(
                 "ENROUTE_PAGES_TRANSLATION_FILES", .list("path of a JSON file"),
-                "Further languages for statuses and tracking states only.",
+                "Additional languages for statuses and tracking states only.",
                 details: """
                     Each file must be complete; a missing text is an error that names it.
                     `GET /api/v1/texts?language=en` returns a complete file. A file for `en` or `de` replaces the built-in
                     one.
                     """),
             Setting(
-                "ENROUTE_PAGES_STREETS_FILE", .text("path of a GeoJSON file, also with .gz"),
+                "ENROUTE_PAGES_STREETS_FILE", .text("path of a GeoJSON file, plain or .gz"),
                 "Streets to draw on a map without tiles.",
                 details: """
                     Streets are drawn by their class and with their names, and water, parks and buildings below them, if the
                     file contains them: OpenStreetMap's tags (`highway`, `waterway`, `railway`, `natural`, `leisure`,
                     `landuse`, `building`, `name`), or the `class` or `kind` of a vector tile schema. Everything else in the
-                    file is left out.
+                    file is ignored.
                     """),
             Setting(
                 "ENROUTE_PAGES_LEAFLET_DIR", .text("path of a directory"),

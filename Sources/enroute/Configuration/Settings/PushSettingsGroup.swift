@@ -4,7 +4,7 @@ extension SettingsTable {
     static let push = SettingGroup(
         "Push messages",
         """
-        "2 minutes away" on the customer's phone or computer, also when the page is closed (Web Push). The customer's page
+        "2 minutes away" on the customer's phone or computer, even when the page is closed (Web Push). The customer's page
         offers it once there is a key. The push service of the browser's vendor forwards the message, and cannot read it.
         """,
         [
@@ -12,8 +12,8 @@ extension SettingsTable {
                 "ENROUTE_PUSH_KEY_FILE", .text("path of a PEM file with a P-256 private key"),
                 "The key with which this site signs its push messages (VAPID).",
                 details: """
-                    The same for all gateways. Make one: `openssl ecparam -genkey -name prime256v1 -noout -out push.pem`.
-                    With another key, browsers have to subscribe again.
+                    Use the same key for all gateways. To create one: `openssl ecparam -genkey -name prime256v1 -noout -out
+                    push.pem`. When the key changes, browsers have to subscribe again.
                     """, commands: ["serve"]),
             Setting(
                 "ENROUTE_PUSH_CONTACT", .text("`mailto:` with an e-mail address, or an https URL"),

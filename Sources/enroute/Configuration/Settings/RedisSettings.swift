@@ -24,21 +24,24 @@ extension SettingsTable {
                 commands: usersOfRedis),
             Setting(
                 "ENROUTE_REDIS_LIVE_ADMIN_URL", .text(redisURL),
-                "A Redis user of the live Redis that may read its configuration.",
+                "URL with a Redis user that may read the configuration of the live Redis.",
                 details: """
                     `enroute check`, and the check before the start, use it because the gateway's own user may not run
                     `CONFIG GET`. It must lead to the same Redis as `ENROUTE_REDIS_LIVE_URL`: another one is an error, and its
-                    settings are ignored. In a cluster the user signs in at every master.
+                    settings are ignored. In a cluster, the user must exist on every master.
                     """, secrecy: .url),
             Setting(
                 "ENROUTE_REDIS_LEDGER_ADMIN_URL", .text(redisURL),
-                "A Redis user of the ledger Redis that may read its configuration.",
+                "URL with a Redis user that may read the configuration of the ledger Redis.",
                 details: "See `ENROUTE_REDIS_LIVE_ADMIN_URL`.", secrecy: .url),
             Setting(
                 "ENROUTE_REDIS_PREFIX",
                 .text("at most 64 ASCII characters without spaces and without `{ } * ? [ ] \\`"),
                 "Prefix of every key and channel.",
-                details: "Lets several installations share a Redis. All gateways of an installation use the same one.",
+                details: """
+                    Lets several installations share a Redis instance. All gateways of an installation must use the same
+                    prefix.
+                    """,
                 commands: usersOfRedis),
             Setting(
                 "ENROUTE_REDIS_LEDGER_WAIT_REPLICAS",
@@ -46,7 +49,7 @@ extension SettingsTable {
                 default: .value("majority"), "Replicas that must have a change before it is acknowledged.",
                 details: """
                     Applies to new jobs and statuses. `majority` and `all` refer to the replicas that the master had during
-                    the last minute. When too few replicas answer within 200 ms, the request is answered 202 with
+                    the last minute. When too few replicas answer within 200 ms, the request is answered with 202 and
                     `Enroute-Durability: unknown` instead of 200. See [what each costs](redis/README.md#replicas).
                     """),
         ])

@@ -19,7 +19,7 @@ enum SettingsReference {
         environment takes precedence over it. An empty value counts as not set.
 
         `enroute config` prints the effective configuration: every setting, its value, and where the value comes from. It masks
-        secrets, reports everything that is wrong, and ends with exit code 78 when something is. Start from
+        secrets, reports all errors, and ends with exit code 78 if there are any. Start from
         [enroute.env.example](enroute.env.example), a file with every setting.
 
         A configuration file has lines of `NAME=value`, as a `.env` file does. `export`, quotes, comments and blank lines are

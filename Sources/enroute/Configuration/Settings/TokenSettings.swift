@@ -14,7 +14,7 @@ extension SettingsTable {
         """
         A gateway needs at least one key to verify JSON Web Tokens with: public keys in files, an issuer that publishes its
         keys, or, for development, a shared secret. [identity-providers.md](identity-providers.md) has settings for Auth0,
-        Cognito, Firebase, Keycloak and a backend of your own. `enroute token inspect` says what a token may do.
+        Cognito, Firebase, Keycloak and a backend of your own. `enroute token inspect` explains what a token permits.
         """,
         [
             Setting(
@@ -37,7 +37,7 @@ extension SettingsTable {
             Setting(
                 "ENROUTE_TOKEN_JWKS_CA_FILE", .text("path of a PEM file"),
                 default: .described("the system's certificate authorities"),
-                "Certificate authorities trusted for that URL.", commands: uses),
+                "Certificate authorities trusted for `ENROUTE_TOKEN_JWKS_URL`.", commands: uses),
             Setting(
                 "ENROUTE_TOKEN_SECRET", .text("at least 32 bytes"), "Secret of HS256 tokens, for development.",
                 secrecy: .secret, commands: usesOfKeys),
@@ -71,8 +71,9 @@ extension SettingsTable {
                 default: .described("the claim must be one of Enroute's roles"),
                 "Which value of the role claim becomes which role.",
                 details: """
-                    The claim may be a string or an array of strings. The first entry of this list whose value it contains
-                    decides. The roles are `customer`, `rider`, `ops` and `service`. At most \(IdentityProvider.mostRoles)
+                    The claim may be a string or an array of strings. The first entry of this list whose value the claim
+                    contains applies. The roles are `customer`, `rider`, `ops` and `service`. At most
+                    \(IdentityProvider.mostRoles)
                     entries.
                     """, commands: uses),
             Setting(
@@ -108,7 +109,7 @@ extension SettingsTable {
                 default: .described("`JWT`, `at+jwt` or no type"), "Required value of `typ` in the token's header.",
                 commands: uses),
             Setting(
-                "ENROUTE_TOKEN_PROVIDERS_FILE", .text("path of a file"), "Further identity providers.",
+                "ENROUTE_TOKEN_PROVIDERS_FILE", .text("path of a file"), "Additional identity providers.",
                 details: """
                     The file has a section for each provider: a line with its name in brackets, then the settings of this
                     group without `ENROUTE_TOKEN_`. `ISSUER` and `AUDIENCE` are required. At most

@@ -13,7 +13,7 @@ extension SettingsTable {
         [
             Setting(
                 "ENROUTE_TRACKING_MAX_SHARING_SECONDS", .integer(1...14_400, unit: "seconds"),
-                default: .seconds(state.maxSharingDuration), "How long a rider may share its location for one job.",
+                default: .seconds(state.maxSharingDuration), "How long riders may share their location for one job.",
                 details: """
                     Counted from the first start of travel mode for the job, whether travel mode is on or off in between.
                     Four hours is the maximum.
@@ -67,9 +67,9 @@ extension SettingsTable {
                 "ENROUTE_JOB_RETENTION_SECONDS", .integer(60...31_536_000, unit: "seconds"),
                 default: .seconds(state.retention), "How long a job is stored after its last change.",
                 details: """
-                    Open jobs count too: one that nobody changes for so long, for example a pre-order, is deleted without an
-                    event. The value must be at least `ENROUTE_TRACKING_MAX_SHARING_SECONDS`. Revocations are stored as long,
-                    but never for less than 48 hours.
+                    Open jobs count too: one that nobody changes for that long, for example a pre-order, is deleted without
+                    an event. The value must be at least `ENROUTE_TRACKING_MAX_SHARING_SECONDS`. Revocations are stored for
+                    the same time, but for at least 48 hours.
                     """,
                 commands: ["serve", "revoke"]),
             Setting(
