@@ -81,13 +81,14 @@ package struct RiderExplanation: Sendable {
         guard refusals.isEmpty else {
             return .init(
                 "availability", "Availability", facts, record.status == .online ? .attention : .ok,
-                "The rider gets no task: \(refusals.listed).")
+                "The rider receives no tasks: \(refusals.listed).")
         }
         return .init(
             "availability", "Availability", facts, isInPool ? .ok : .attention,
             isInPool
                 ? "The rider is available for tasks."
-                : "The rider could get a task, but the pool does not list it; their next heartbeat corrects that.")
+                : "The rider is available for tasks, but the pool does not list them; their next heartbeat corrects that."
+        )
     }
 
     private func reasonsAgainstTasks(_ record: RiderRecord) -> [String] {
