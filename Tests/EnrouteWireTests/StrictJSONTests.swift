@@ -46,7 +46,7 @@ import Testing
         #expect(Self.fault(text.utf8) == .duplicateMember)
     }
 
-    @Test func `malformed JSON is called that, and not a value that is no object`() {
+    @Test func `malformed JSON is called malformed, and not a value of the wrong type`() {
         #expect(StrictJSON.Fault.syntax.reason("The body") == "The body is not valid JSON.")
     }
 

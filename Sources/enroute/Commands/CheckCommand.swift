@@ -120,7 +120,7 @@ extension Finding {
     fileprivate init(tokenSecret place: String) {
         self.init(
             .warning, nil, .configuration, what: "\(place) is set, which is for development.",
-            why: "Whoever can verify such a token can also sign one, for any person and role.",
+            why: "Anyone who can verify such a token can also sign one, for any person and role.",
             remedy:
                 "verify tokens with public keys, ENROUTE_TOKEN_JWKS_URL or ENROUTE_TOKEN_PUBLIC_KEY_FILES, and unset it"
         )
@@ -129,8 +129,8 @@ extension Finding {
     /// A finding about a name that the configuration file sets more than once.
     fileprivate init(repeatedName problem: String) {
         self.init(
-            .warning, nil, .configuration, what: problem, why: "Whoever changes another line changes nothing.",
-            remedy: "remove all lines of that name but one")
+            .warning, nil, .configuration, what: problem, why: "Only the last of these lines has an effect.",
+            remedy: "keep only one line with that name")
     }
 }
 
