@@ -29,7 +29,10 @@ struct ProcessConfiguration {
     // MARK: values
 
     /// Returns the text that is set, or else the default; `nil` if there is neither.
-    func text(_ name: String) -> String? { self.sources.text(name) ?? self.setting(name).fallback.text }
+    func text(_ name: String) -> String? {
+        let setting = self.setting(name)
+        return self.sources.text(name) ?? setting.fallback.text
+    }
 
     /// Whether the setting is set, rather than left at its default.
     func isSet(_ name: String) -> Bool { self.sources.text(self.setting(name).name) != nil }
