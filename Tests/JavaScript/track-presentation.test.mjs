@@ -251,7 +251,7 @@ test('a sentence names the rider of a delivery and falls back to an operator\u20
 });
 
 test('at the door the page says that the rider is here instead of a distance of 0', () => {
-  const near = (metres) => underway('delivery', {position: {id: '1', at: 1, ...onward(HOME, 200, metres)}});
+  const near = (meters) => underway('delivery', {position: {id: '1', at: 1, ...onward(HOME, 200, meters)}});
   assert.equal(seen(near(3)).mapDescription, 'Your rider is here.');
   assert.match(seen(near(60)).mapDescription, /^Your rider is 200 feet away/);
 });
