@@ -25,8 +25,8 @@ const WORDS = {
   en: englishWords,
   de: {
     now: 'Gleich da', within: 'Ankunft in {time}', at: 'Ankunft um {time}',
-    recalculating: 'Ankunft wird neu berechnet\u2026', unavailable: 'Ankunftszeit nicht verf\u00fcgbar',
-    afterStop: 'Nach einem anderen Halt', updated: 'Zuletzt aktualisiert {ago}',
+    recalculating: 'Ankunft wird neu berechnet \u2026', unavailable: 'Ankunftszeit nicht verf\u00fcgbar',
+    afterStop: 'Nach einem weiteren Stopp', updated: 'Zuletzt aktualisiert {ago}',
     here: '{who} ist da.', away: '{who} ist {far} entfernt.',
     awayNow: '{who} ist {far} entfernt und kommt jeden Moment an.',
     awayWithin: '{who} ist {far} entfernt und kommt voraussichtlich in {time} an.',
