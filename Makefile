@@ -5,7 +5,7 @@ PACKAGES = libhiredis-dev libssl-dev zlib1g-dev redis-server libjs-leaflet util-
 # For the tests besides: proxies, enroute.js, the pages in a browser, a queue, the benchmarks' smoke test.
 TEST_PACKAGES = haproxy socat nginx-light libnginx-mod-stream prometheus prometheus-alertmanager wget mmdebstrap nodejs node-ws \
     node-redis node-react node-react-dom node-react-test-renderer node-typescript esbuild chromium chromium-headless-shell python3 \
-    python3-venv redis-tools iproute2 openssl curl valgrind binutils libc6-dbg systemd systemd-container dpkg-dev man-db shellcheck
+    python3-venv redis-tools iproute2 openssl curl jq valgrind binutils libc6-dbg systemd systemd-container dpkg-dev man-db shellcheck
 # Debian's npm conflicts with builds of Node that bring their own.
 TEST_PACKAGES += $(shell command -v npm >/dev/null || echo npm)
 SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
