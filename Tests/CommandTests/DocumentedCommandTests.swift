@@ -24,8 +24,8 @@ import Testing
         "deploy/README.md", "deploy/check.md", "deploy/observability.md", "deploy/hardening.md",
         "deploy/identity-providers.md", "deploy/sizing.md",
         "deploy/troubleshooting.md", "deploy/threats.md", "deploy/haproxy/README.md", "deploy/nginx/README.md",
-        "deploy/redis/README.md", "deploy/systemd/README.md", "deploy/first-app.md", "deploy/privacy.md", "README.md",
-        "CONTRIBUTING.md", "SECURITY.md",
+        "deploy/redis/README.md", "deploy/systemd/README.md", "deploy/first-app.md", "deploy/privacy.md",
+        "deploy/theming.md", "README.md", "CONTRIBUTING.md", "SECURITY.md",
     ]
 
     /// Guides whose shell blocks use variables of earlier ones, so that all of them run in one shell.
