@@ -75,14 +75,14 @@ extension SettingsTable {
                     """),
             Setting(
                 "ENROUTE_PAGES_FRAME_ANCESTORS", .list("an origin such as `https://shop.example`"),
-                "Web pages that may show the tracking page in a frame.",
+                "Web pages that may show the customer’s page in a frame.",
                 details: """
-                    The tracking page is sent with these origins as `frame-ancestors` of its Content-Security-Policy.
+                    The customer’s page is sent with these origins as `frame-ancestors` of its Content-Security-Policy.
                     Without it, no page may frame it. The rider's page and the operations page can never be framed.
                     """),
             Setting(
                 "ENROUTE_PAGES_LANGUAGES_DIR", .text("path of a directory"),
-                "Further languages for the customer’s page: a file for each, such as `fr.json`.",
+                "Additional languages for the customer’s page: a file for each, such as `fr.json`.",
                 details: """
                     `enroute config --language-template` prints a file to translate, with all texts in English. A text that
                     a file lacks stays English and is listed in a warning when the gateway starts; an unknown
@@ -92,7 +92,7 @@ extension SettingsTable {
                     """),
             Setting(
                 "ENROUTE_PAGES_TRANSLATION_FILES", .list("path of a JSON file"),
-                "Further languages for statuses and tracking states only.",
+                "Additional languages for statuses and tracking states only.",
                 details: """
                     Each file must be complete; a missing text is an error that names it.
                     `GET /api/v1/texts?language=en` returns a complete file. A file for `en` or `de` replaces the built-in
