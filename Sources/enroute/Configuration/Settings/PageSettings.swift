@@ -5,7 +5,7 @@ import REST
 
 extension SettingsTable {
     static let pages = SettingGroup(
-        "Pages", "",
+        "Pages", "[Make the pages your own](theming.md) shows these settings together, and what else can be changed.",
         [
             Setting(
                 "ENROUTE_PAGES_DIR", .text("path of a directory"), "Directory whose files replace the built-in pages.",
@@ -13,7 +13,7 @@ extension SettingsTable {
                     Files replace built-in ones of the same name (`track.html`, `page.css`, …): for a logo, colors or
                     wording. They are read at each request. A page's script (`track.js`, `rider.js`, `ops.js`) is sent as
                     one file together with the modules it imports. Addresses in `href="/…"` and `src="/…"` are sent as
-                    relative ones, so that they also work below a path prefix.
+                    relative ones, so that they also work under a path prefix.
                     """),
             Setting(
                 "ENROUTE_PAGES_NAME", .text("1 to 40 characters"), default: .value(REST.PageSettings.defaultName),

@@ -29,8 +29,8 @@ extension SettingsTable {
                 "ENROUTE_ETA_BEFORE_PICKUP", .onByDefault, default: .value("on"),
                 "Whether a delivery has an arrival time before its rider is on the way.",
                 details: """
-                    It follows from the status, from the two settings below and from the route from the vendor to the customer; both
-                    places must be known, and a rider assigned. The rider's position is not used.
+                    It follows from the status, from the two settings below and from the route from the vendor to the
+                    customer; both places must be known, and a rider assigned. The rider's position is not used.
                     """),
             Setting(
                 "ENROUTE_ETA_PREPARATION_SECONDS", .integer(0...86_400, unit: "seconds"),
