@@ -5,7 +5,7 @@ import REST
 
 extension SettingsTable {
     static let pages = SettingGroup(
-        "Pages", "",
+        "Pages", "[Make the pages your own](theming.md) shows these settings together, and what else can be changed.",
         [
             Setting(
                 "ENROUTE_PAGES_DIR", .text("path of a directory"), "Directory whose files replace the built-in pages.",
@@ -13,7 +13,7 @@ extension SettingsTable {
                     Files replace built-in ones of the same name (`track.html`, `page.css`, …): for a logo, colors or
                     wording. They are read at each request. A page's script (`track.js`, `rider.js`, `ops.js`) is sent as
                     one file together with the modules it imports. Addresses in `href="/…"` and `src="/…"` are sent as
-                    relative ones, so that they also work below a path prefix.
+                    relative ones, so that they also work under a path prefix.
                     """),
             Setting(
                 "ENROUTE_PAGES_NAME", .text("1 to 40 characters"), default: .value(REST.PageSettings.defaultName),
@@ -75,14 +75,14 @@ extension SettingsTable {
                     """),
             Setting(
                 "ENROUTE_PAGES_FRAME_ANCESTORS", .list("an origin such as `https://shop.example`"),
-                "Web pages that may show the tracking page in a frame.",
+                "Web pages that may show the customer’s page in a frame.",
                 details: """
-                    The tracking page is sent with these origins as `frame-ancestors` of its Content-Security-Policy.
+                    The customer’s page is sent with these origins as `frame-ancestors` of its Content-Security-Policy.
                     Without it, no page may frame it. The rider's page and the operations page can never be framed.
                     """),
             Setting(
                 "ENROUTE_PAGES_LANGUAGES_DIR", .text("path of a directory"),
-                "Further languages for the customer’s page: a file for each, such as `fr.json`.",
+                "Additional languages for the customer’s page: a file for each, such as `fr.json`.",
                 details: """
                     `enroute config --language-template` prints a file to translate, with all texts in English. A text that
                     a file lacks stays English and is listed in a warning when the gateway starts; an unknown
@@ -92,7 +92,7 @@ extension SettingsTable {
                     """),
             Setting(
                 "ENROUTE_PAGES_TRANSLATION_FILES", .list("path of a JSON file"),
-                "Further languages for statuses and tracking states only.",
+                "Additional languages for statuses and tracking states only.",
                 details: """
                     Each file must be complete; a missing text is an error that names it.
                     `GET /api/v1/texts?language=en` returns a complete file. A file for `en` or `de` replaces the built-in
