@@ -5,7 +5,7 @@ import REST
 
 extension SettingsTable {
     static let pages = SettingGroup(
-        "Pages", "",
+        "Pages", "[Make the pages your own](theming.md) shows these settings together, and what else can be changed.",
         [
             Setting(
                 "ENROUTE_PAGES_DIR", .text("path of a directory"), "Directory whose files replace the built-in pages.",
@@ -75,9 +75,9 @@ extension SettingsTable {
                     """),
             Setting(
                 "ENROUTE_PAGES_FRAME_ANCESTORS", .list("an origin such as `https://shop.example`"),
-                "Web pages that may show the tracking page in a frame.",
+                "Web pages that may show the customer’s page in a frame.",
                 details: """
-                    The tracking page is sent with these origins as `frame-ancestors` of its Content-Security-Policy.
+                    The customer’s page is sent with these origins as `frame-ancestors` of its Content-Security-Policy.
                     Without it, no page may frame it. The rider's page and the operations page can never be framed.
                     """),
             Setting(

@@ -17,7 +17,7 @@ extension SettingsTable {
         "Arrival times",
         """
         Without a provider, and while no provider answers, a gateway uses the streets of a file, or else its built-in
-        estimator. Azure Maps and Mapbox know the traffic; they receive the rider's location and destination.
+        estimator. Azure Maps and Mapbox know the traffic; they receive the rider's location and the destination.
         """,
         [
             Setting(
@@ -29,8 +29,8 @@ extension SettingsTable {
                 "ENROUTE_ETA_BEFORE_PICKUP", .onByDefault, default: .value("on"),
                 "Whether a delivery has an arrival time before its rider is on the way.",
                 details: """
-                    It is calculated from the status, the two settings below and the route from the shop to the customer.
-                    Both places must be known, and a rider must be assigned. The rider's position is not used.
+                    It is calculated from the status, the two settings below and the route from the vendor to the
+                    customer. Both places must be known, and a rider must be assigned. The rider's position is not used.
                     """),
             Setting(
                 "ENROUTE_ETA_PREPARATION_SECONDS", .integer(0...86_400, unit: "seconds"),

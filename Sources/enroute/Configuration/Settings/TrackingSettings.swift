@@ -13,7 +13,7 @@ extension SettingsTable {
         [
             Setting(
                 "ENROUTE_TRACKING_MAX_SHARING_SECONDS", .integer(1...14_400, unit: "seconds"),
-                default: .seconds(state.maxSharingDuration), "How long riders may share their location for one job.",
+                default: .seconds(state.maxSharingDuration), "How long a rider may share their location for one job.",
                 details: """
                     Counted from the first start of travel mode for the job, whether travel mode is on or off in between.
                     Four hours is the maximum.
