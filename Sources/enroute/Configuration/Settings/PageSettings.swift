@@ -68,7 +68,7 @@ extension SettingsTable {
                     """),
             Setting(
                 "ENROUTE_PAGES_PHOTO_ORIGINS", .list("`https://host` or `https://host:port`"),
-                "Origins from which pages may load riders’ photos.",
+                "Origins from which pages may load riders' photos.",
                 details: """
                     Without it the pages show no photos, and browsers load no image from another site. Photos that a browser
                     loads from another origin reveal its address to that origin, so name only hosts that you operate.
