@@ -29,7 +29,7 @@ extension JobLedger {
         for job: JobID, by rider: PersonID, on reporter: Reporter = .requests, resumes: Bool = false
     ) -> EventLoopFuture<Travel> {
         self.change(
-            job, Scripts.startTravel, keys: [self.keyspace.job(job)],
+            job, Scripts.startTravel,
             arguments: [
                 .text(rider.text), .integer(self.settings.maxSharingDuration.milliseconds),
                 .text(JobStatus.travelling.map(\.rawValue).joined(separator: ",")), self.retention,
@@ -66,7 +66,7 @@ extension JobLedger {
         for job: JobID, by rider: PersonID?, atLimit deadline: Int64? = nil, startedOn reporter: Reporter? = nil
     ) -> EventLoopFuture<Stop> {
         self.change(
-            job, Scripts.stopTravel, keys: [self.keyspace.job(job)],
+            job, Scripts.stopTravel,
             arguments: [
                 .text(rider?.text ?? ""), self.retention, .text(deadline.map(String.init) ?? ""),
                 .text(reporter?.text ?? ""),
