@@ -156,8 +156,8 @@ package struct JobService: Sendable {
 
     package var loop: any EventLoop { self.ledger.eventLoop }
 
-    /// Keeps a job on the lists of its rider and customer for longer, and restores its entries. The caller does not
-    /// wait.
+    /// Keeps a job on the lists of its rider and customer as long as its record, and restores its entries. The caller does
+    /// not wait.
     package func refreshPersonLists(of job: JobID) {
         self.ledger.recover(job).whenSuccess { recovery in
             guard let record = recovery?.record else { return }
