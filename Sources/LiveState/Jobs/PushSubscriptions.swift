@@ -56,15 +56,13 @@ package struct PushSubscriptions: Sendable {
     package static let most: Int64 = 10
     /// Maximum number of them that belong to link viewers, so that these leave room for the job's customer.
     package static let mostByLink: Int64 = 5
-    /// How long they are stored.
-    package static let lifetime = Duration.seconds(172_800)
 
     private let live: RedisClient
-    private let keyspace: Keyspace
+    private let settings: LiveStateSettings
+    private var keyspace: Keyspace { self.settings.keyspace }
 
     package init(live: RedisClient, settings: LiveStateSettings) {
-        self.live = live
-        self.keyspace = settings.keyspace
+        (self.live, self.settings) = (live, settings)
     }
 
     /// The result of adding a browser.
@@ -100,7 +98,7 @@ package struct PushSubscriptions: Sendable {
         return self.live.evaluate(
             Scripts.keepPush, keys: [self.keyspace.push(of: job), self.keyspace.travel(of: job)],
             arguments: [
-                .text(id), .bytes(text), .integer(Self.lifetime.milliseconds), .integer(Self.most),
+                .text(id), .bytes(text), .integer(self.settings.pushLifetime.milliseconds), .integer(Self.most),
                 .integer(isByLink ? 1 : 0), .integer(Self.mostByLink), .integer(fence),
             ]
         ).flatMapThrowing { answer in
