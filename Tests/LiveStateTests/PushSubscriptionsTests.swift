@@ -36,6 +36,25 @@ import Testing
         }
     }
 
+    @Test func `each browser waits until its own end, also one that an earlier gateway stored without it`() async throws
+    {
+        try await Stage.set { stage in
+            let (store, key) = Self.store(stage)
+            let subscription = PushSubscriptions.Subscription(
+                endpoint: "https://push.example/1", keys: .init(p256dh: "key-1", auth: "secret"))
+            let waiting = PushSubscriptions.Waiting(subscription, by: Self.grant, until: 1_800_000_000_000)
+            #expect(try await store.add(waiting, to: Stage.job, asOf: 1).get() == .added)
+            let taken = try #require(try await store.take(from: Stage.job).get().first)
+            #expect(taken == waiting && taken.waits(at: 1_799_999_999_999) && !taken.waits(at: 1_800_000_000_000))
+            let earlier =
+                #"{"issuedAt":1800000000,"person":"anna","subscription":{"endpoint":"https://push.example/1","#
+                + #""keys":{"auth":"secret","p256dh":"key-1"}},"token":"t-1"}"#
+            try await stage.client.run("HSET", key, "a", earlier)
+            let old = try #require(try await store.take(from: Stage.job).get().first)
+            #expect(old == Self.subscription(1) && old.waits(at: 1_900_000_000_000))
+        }
+    }
+
     @Test func `each browser is stored once, for a bounded time, and taken once`() async throws {
         try await Stage.set { stage in
             let (store, key) = Self.store(stage)
