@@ -5,7 +5,7 @@ PACKAGES = libhiredis-dev libssl-dev zlib1g-dev redis-server libjs-leaflet util-
 # For the tests besides: proxies, enroute.js, the pages in a browser, a queue, the benchmarks' smoke test.
 TEST_PACKAGES = haproxy socat nginx-light libnginx-mod-stream prometheus prometheus-alertmanager wget mmdebstrap nodejs node-ws \
     node-redis node-react node-react-dom node-react-test-renderer node-typescript esbuild chromium chromium-headless-shell python3 \
-    python3-venv redis-tools iproute2 openssl curl valgrind binutils libc6-dbg systemd systemd-container dpkg-dev man-db shellcheck
+    python3-venv redis-tools iproute2 openssl curl jq valgrind binutils libc6-dbg systemd systemd-container dpkg-dev man-db shellcheck
 # Debian's npm conflicts with builds of Node that bring their own.
 TEST_PACKAGES += $(shell command -v npm >/dev/null || echo npm)
 SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
@@ -81,7 +81,7 @@ uninstall:
 deb: ## builds a Debian package of it: .build-deploy/enroute_*.deb
 	deploy/debian/build $(ENROUTE)
 
-check: lint ## what CI runs: linters, build, every test, and whether the benchmarks run
+check: lint ## what CI runs: linters, build, the everyday tests, and whether the benchmarks run
 	@$(MAKE) --no-print-directory --jobs=2 compile-tests environments
 	@$(MAKE) --no-print-directory test READY=1 MOSTLY_IDLE="$(MOSTLY_IDLE) build-benchmarks" BESIDE="test-benchmarks $(BESIDE)"
 
@@ -96,7 +96,7 @@ READY =
 BUILT = $(if $(READY),,deps build)
 BUILT_TESTS = $(if $(READY),,build-tests)
 
-test: test-swift ## builds and runs every test; the pages and the attacks in short
+test: test-swift ## builds and runs the everyday tests: all in Swift, and the others in short
 	@$(MAKE) --no-print-directory test-hostile READY=1 HOSTILE="--lean"
 	@echo "running $(MOSTLY_IDLE) beside the sensitive tests of deploy/; each prints its output at its end"
 	@$(MAKE) --no-print-directory --jobs=2 --keep-going --output-sync=recurse READY=1 DEPLOY=--sensitive test-deploy $(MOSTLY_IDLE)

@@ -22,18 +22,19 @@ const FULL = 4009;
 
 const WORDS = {
   en: {
-    moment: 'One moment …', afterStop: 'after another stop', lost: 'No connection. Trying to reconnect …',
+    moment: 'One moment…', afterStop: 'after another stop', lost: 'No connection. Trying to reconnect…',
     late: 'Updates are delayed right now.', full: 'Too many people are viewing this right now. We’ll keep trying.',
     expired: 'This tracking link has expired.', signIn: 'Please sign in again.',
-    taken: 'This is no longer shared with you.', unknown: 'We can’t find this order.',
+    taken: 'This is no longer shared with you.', unknown: 'We can’t find this order or visit.',
     other: 'We can’t show this right now.',
   },
   de: {
-    moment: 'Einen Moment …', afterStop: 'nach einem anderen Halt', lost: 'Keine Verbindung. Wir versuchen es weiter …',
+    moment: 'Einen Moment …', afterStop: 'nach einem weiteren Stopp',
+    lost: 'Keine Verbindung. Wir versuchen es weiter …',
     late: 'Aktualisierungen kommen gerade verspätet.',
-    full: 'Das sehen sich gerade zu viele Leute an. Wir versuchen es weiter.',
+    full: 'Das sehen sich gerade zu viele Personen an. Wir versuchen es weiter.',
     expired: 'Dieser Tracking-Link ist abgelaufen.', signIn: 'Bitte melden Sie sich wieder an.',
-    taken: 'Dies wird nicht mehr mit Ihnen geteilt.', unknown: 'Wir finden diese Bestellung nicht.',
+    taken: 'Dies wird nicht mehr mit Ihnen geteilt.', unknown: 'Wir finden diese Bestellung oder diesen Termin nicht.',
     other: 'Wir können dies gerade nicht anzeigen.',
   },
 };

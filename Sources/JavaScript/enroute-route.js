@@ -13,7 +13,7 @@ const NEARLY_SAME = 40;
 const ALONG_PER_AWAY = 20;
 const BACKWARD = 3;
 
-const METRES_PER_DEGREE = 6_371_008.8 * Math.PI / 180;
+const METERS_PER_DEGREE = 6_371_008.8 * Math.PI / 180;
 const RADIANS = Math.PI / 180;
 
 /**
@@ -53,14 +53,14 @@ const eastOf = (from, to) => ((to - from) % 360 + 540) % 360 - 180;
 /** A line on the map with lengths. Distances are computed on a plane for each part: exact enough within a country. */
 export class Route {
   #places;
-  #metres = [0];      // from the start to each place
+  #meters = [0];      // from the start to each place
 
   /** @param {{lat: number, lon: number}[]} places at least two */
   constructor(places) {
     this.#places = places;
     for (let at = 1; at < places.length; at += 1) {
       const {north, east} = this.#part(at - 1);
-      this.#metres.push(this.#metres[at - 1] + Math.hypot(north, east));
+      this.#meters.push(this.#meters[at - 1] + Math.hypot(north, east));
     }
   }
 
@@ -76,15 +76,15 @@ export class Route {
   }
 
   /** Length in m. */
-  get metres() { return this.#metres[this.#metres.length - 1]; }
+  get meters() { return this.#meters[this.#meters.length - 1]; }
 
   get places() { return this.#places; }
 
   /** A part as meters north and east. */
   #part = (at) => {
     const [a, b] = [this.#places[at], this.#places[at + 1]];
-    const scale = Math.cos((a.lat + b.lat) / 2 * RADIANS) * METRES_PER_DEGREE;
-    return {north: (b.lat - a.lat) * METRES_PER_DEGREE, east: eastOf(a.lon, b.lon) * scale, scale};
+    const scale = Math.cos((a.lat + b.lat) / 2 * RADIANS) * METERS_PER_DEGREE;
+    return {north: (b.lat - a.lat) * METERS_PER_DEGREE, east: eastOf(a.lon, b.lon) * scale, scale};
   };
 
   /**
@@ -98,12 +98,12 @@ export class Route {
     let [best, least] = [null, Infinity];
     for (let at = 0; at + 1 < this.#places.length; at += 1) {
       const {north, east, scale} = this.#part(at);
-      const length = this.#metres[at + 1] - this.#metres[at];
-      const y = (place.lat - this.#places[at].lat) * METRES_PER_DEGREE;
+      const length = this.#meters[at + 1] - this.#meters[at];
+      const y = (place.lat - this.#places[at].lat) * METERS_PER_DEGREE;
       const x = eastOf(this.#places[at].lon, place.lon) * scale;
       const share = length > 0 ? Math.min(1, Math.max(0, (x * east + y * north) / length ** 2)) : 0;
       const away = Math.hypot(x - share * east, y - share * north);
-      const along = this.#metres[at] + share * length;
+      const along = this.#meters[at] + share * length;
       const cost = away + (near === null ? 0 : costOf(near, along));
       if (cost < least) [best, least] = [{along, away, heading: headingOf(north, east)}, cost];
     }
@@ -114,8 +114,8 @@ export class Route {
   at(along) {
     const at = this.#partAt(along);
     const {north, east} = this.#part(at);
-    const length = this.#metres[at + 1] - this.#metres[at];
-    const share = length > 0 ? Math.min(1, Math.max(0, (along - this.#metres[at]) / length)) : 0;
+    const length = this.#meters[at + 1] - this.#meters[at];
+    const share = length > 0 ? Math.min(1, Math.max(0, (along - this.#meters[at]) / length)) : 0;
     const [a, b] = [this.#places[at], this.#places[at + 1]];
     return {
       lat: a.lat + (b.lat - a.lat) * share, lon: a.lon + eastOf(a.lon, b.lon) * share, heading: headingOf(north, east),
@@ -132,7 +132,7 @@ export class Route {
     let [low, high] = [0, this.#places.length - 2];
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      if (this.#metres[middle] <= along) low = middle; else high = middle - 1;
+      if (this.#meters[middle] <= along) low = middle; else high = middle - 1;
     }
     return low;
   };
@@ -151,11 +151,11 @@ const headingOf = (north, east) => (Math.atan2(east, north) / RADIANS + 360) % 3
  *
  * @param {Route} route
  * @param {{lat: number, lon: number}} place
- * @param {number} metres
+ * @param {number} meters
  * @returns {{lat: number, lon: number, heading: number}|null} null if the place is not on the route (`LEFT_ROUTE`)
  */
-export function advance(route, place, metres) {
+export function advance(route, place, meters) {
   // The route starts where the rider was when it was calculated, so the first pass is the likely one.
   const {along, away} = route.find(place, 0);
-  return away > LEFT_ROUTE ? null : route.at(along + metres);
+  return away > LEFT_ROUTE ? null : route.at(along + meters);
 }

@@ -155,10 +155,10 @@ function unseen(view, parts) {
 
 /** Whether a rider could have travelled from one reading to the other in the time between. */
 function isReachable(from, to, fastest) {
-  const metres = distance(from, to);
+  const meters = distance(from, to);
   // Within the accuracy of both readings the rider may not have moved at all.
   const open = (from.acc ?? 0) + (to.acc ?? 0);
-  return metres <= open || metres - open <= fastest * Math.max(0, to.at - from.at) / 1000;
+  return meters <= open || meters - open <= fastest * Math.max(0, to.at - from.at) / 1000;
 }
 
 /** Position ids have 16 digits, more than a JavaScript number can always represent. */

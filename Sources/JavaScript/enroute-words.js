@@ -3,8 +3,8 @@
 
 /** Regions that measure roads in miles. */
 const MILES = new Set(['US', 'GB', 'LR', 'MM']);
-const METRES_PER_MILE = 1609.344;
-const METRES_PER_FOOT = 0.3048;
+const METERS_PER_MILE = 1609.344;
+const METERS_PER_FOOT = 0.3048;
 /** Distance in m at which the rider is here: less than GPS can measure. */
 const HERE_WITHIN = 20;
 const MINUTE = 60_000;
@@ -25,8 +25,8 @@ const WORDS = {
   en: englishWords,
   de: {
     now: 'Gleich da', within: 'Ankunft in {time}', at: 'Ankunft um {time}',
-    recalculating: 'Ankunft wird neu berechnet\u2026', unavailable: 'Ankunftszeit nicht verf\u00fcgbar',
-    afterStop: 'Nach einem anderen Halt', updated: 'Zuletzt aktualisiert {ago}',
+    recalculating: 'Ankunft wird neu berechnet \u2026', unavailable: 'Ankunftszeit nicht verf\u00fcgbar',
+    afterStop: 'Nach einem weiteren Stopp', updated: 'Zuletzt aktualisiert {ago}',
     here: '{who} ist da.', away: '{who} ist {far} entfernt.',
     awayNow: '{who} ist {far} entfernt und kommt jeden Moment an.',
     awayWithin: '{who} ist {far} entfernt und kommt voraussichtlich in {time} an.',
@@ -103,20 +103,20 @@ export function updatedText(age, locale) {
 /**
  * Returns `350 m`, `2.5 km`, `500 ft` or `2.5 mi`; as a spoken text `2.5 miles`.
  *
- * @param {number} metres
+ * @param {number} meters
  * @param {string} locale
  * @param {{spoken?: boolean}} how
  */
-export function distanceText(metres, locale, how = {}) {
+export function distanceText(meters, locale, how = {}) {
   const say = (value, unit, digits) => formatter('NumberFormat', locale, {
     style: 'unit', unit, unitDisplay: how.spoken ? 'long' : 'short', maximumFractionDigits: digits,
   }).format(value);
   const rounded = (value, step) => Math.round(value / step) * step;
   if (usesMiles(locale)) {
-    const miles = metres / METRES_PER_MILE;
-    return miles < 0.1 ? say(rounded(metres / METRES_PER_FOOT, 50), 'foot', 0) : say(miles, 'mile', miles < 10 ? 1 : 0);
+    const miles = meters / METERS_PER_MILE;
+    return miles < 0.1 ? say(rounded(meters / METERS_PER_FOOT, 50), 'foot', 0) : say(miles, 'mile', miles < 10 ? 1 : 0);
   }
-  return metres < 995 ? say(rounded(metres, 10), 'meter', 0) : say(metres / 1000, 'kilometer', metres < 9_950 ? 1 : 0);
+  return meters < 995 ? say(rounded(meters, 10), 'meter', 0) : say(meters / 1000, 'kilometer', meters < 9_950 ? 1 : 0);
 }
 
 const minutesText = (minutes, locale, isSpoken) => formatter('NumberFormat', locale, {
@@ -162,16 +162,16 @@ export function arrivalText(eta, serverTime, locale, {clockOffset = 0, timeZone}
 /**
  * Describes the map in a sentence: `Your technician is 2.5 miles away and should arrive in 12 minutes.`
  *
- * @param {{who: string, metres: number, eta: object|null, serverTime: number, clockOffset?: number, timeZone?: string}}
+ * @param {{who: string, meters: number, eta: object|null, serverTime: number, clockOffset?: number, timeZone?: string}}
  *     what
  * @param {string} locale
  */
-export function mapText({who, metres, eta, serverTime, clockOffset = 0, timeZone}, locale) {
+export function mapText({who, meters, eta, serverTime, clockOffset = 0, timeZone}, locale) {
   const {kind, minutes, at} = arrival(eta, serverTime);
   const words = wordsOf(locale);
-  if (metres <= HERE_WITHIN) return fill(words.here, {who});
+  if (meters <= HERE_WITHIN) return fill(words.here, {who});
   const sentence = {now: words.awayNow, within: words.awayWithin, at: words.awayAt}[kind] ?? words.away;
   const time = kind === 'at' ? clockText(at - clockOffset, locale, timeZone)
     : kind === 'within' ? minutesText(minutes, locale, true) : '';
-  return fill(sentence, {who, far: distanceText(metres, locale, {spoken: true}), time});
+  return fill(sentence, {who, far: distanceText(meters, locale, {spoken: true}), time});
 }

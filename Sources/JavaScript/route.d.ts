@@ -18,7 +18,7 @@ export class Route {
   /** Returns the route of `view.eta.route`; null without one, and for one that cannot be read. */
   static of(route: RemainingRoute | null | undefined): Route | null;
   /** Length in m. */
-  readonly metres: number;
+  readonly meters: number;
   readonly places: readonly Place[];
   /** Returns the nearest point: m from the start, m away from the place, and the direction of the route in degrees. */
   find(place: Place, near?: number | null): {along: number; away: number; heading: number};
@@ -28,5 +28,5 @@ export class Route {
   from(along: number): Place[];
 }
 
-/** Moves a place along a route by metres; null if the place is not on the route. */
-export function advance(route: Route, place: Place, metres: number): (Place & {heading: number}) | null;
+/** Moves a place along a route by meters; null if the place is not on the route. */
+export function advance(route: Route, place: Place, meters: number): (Place & {heading: number}) | null;

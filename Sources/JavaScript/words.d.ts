@@ -38,7 +38,7 @@ export function agoText(age: number, locale: string): string;
 export function updatedText(age: number, locale: string): string;
 
 /** Returns `350 m`, `2.5 km`, `500 ft` or `2.5 mi`; as a spoken text `2.5 miles`. */
-export function distanceText(metres: number, locale: string, how?: {spoken?: boolean}): string;
+export function distanceText(meters: number, locale: string, how?: {spoken?: boolean}): string;
 
 /** Decides how to show an arrival: `now` under a minute, `within` minutes under an hour, `at` a time after that. */
 export function arrival(eta: Eta | null, serverTime: number): {kind: ArrivalKind; minutes?: number; at?: number};
@@ -53,5 +53,5 @@ export function arrivalText(eta: Eta | null, serverTime: number, locale: string,
 
 /** Describes the map in a sentence: `Your technician is 2.5 miles away and should arrive in 12 minutes.` */
 export function mapText(
-  what: {who: string; metres: number; eta: Eta | null; serverTime: number} & Clock, locale: string,
+  what: {who: string; meters: number; eta: Eta | null; serverTime: number} & Clock, locale: string,
 ): string;

@@ -68,7 +68,7 @@ def test_US_072_AC_003_a_pause_removes_the_map_and_is_not_shown_as_arrival(comin
     expect(page.locator(RIDER)).to_be_visible()
     technician.stop_travel()
     expect(page.locator("#tracking")).to_be_hidden()
-    expect(page.locator("#detail")).to_contain_text("They're still on the way.")
+    expect(page.locator("#detail")).to_contain_text("They’re still on the way.")
     expect(page.locator("main")).not_to_contain_text("has arrived")
     technician.travel().report(TRIP.at(2), is_answered=True)
     expect(page.locator(RIDER)).to_be_visible()
@@ -79,7 +79,7 @@ def test_US_072_AC_004_without_travel_mode_there_is_a_sentence_instead_of_the_ma
     visit = order_system.visit("on_the_way")
     page = phone(visit.guest_url)
     expect(page.locator("#detail")).to_have_text(
-        "Your technician is on the way. The live map appears as soon as they share their location.")
+        "Your technician is on the way. The live map will appear as soon as they share their location.")
     expect(page.locator("#tracking")).to_be_hidden()
     expect(page.locator(".leaflet-pane")).to_have_count(0)
 
@@ -138,7 +138,7 @@ def test_US_072_AC_007_without_an_arrival_time_the_map_stays(coming, phone):
 def test_US_072_BR_001_another_customer_sees_nothing(coming, order_system, phone):
     visit, _ = coming()
     page = phone(order_system.sign_in_url(f"/track/{visit.name}", "customer", "somebody-else"))
-    expect(page.locator("#refusal h1")).to_have_text("We can’t find this order.")
+    expect(page.locator("#refusal h1")).to_have_text("We can’t find this order or visit.")
     expect(page.locator("#tracking")).to_be_hidden()
 
 

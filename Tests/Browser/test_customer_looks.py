@@ -234,8 +234,8 @@ def test_point_21_someone_elses_job_looks_like_a_missing_one(order_system, phone
     seen = []
     for name in (visit.name, "never-was"):
         page = phone(order_system.sign_in_url(f"/track/{name}", "customer", "somebody-else"))
-        expect(page.locator("#refusal h1")).to_have_text("We can’t find this order.")
-        expect(page.locator("#announcer")).to_have_text("We can’t find this order.")
+        expect(page.locator("#refusal h1")).to_have_text("We can’t find this order or visit.")
+        expect(page.locator("#announcer")).to_have_text("We can’t find this order or visit.")
         seen.append(page.locator("body").inner_text())
     assert seen[0] == seen[1]
 
@@ -247,7 +247,7 @@ def test_point_21_a_refusal_stays_when_the_socket_opens(order_system, phone):
     wire.hold_back("welcome")
     wire.hold_back("error")
     page.goto(order_system.sign_in_url("/track/never-was", "customer", "somebody"))
-    expect(page.locator("#refusal h1")).to_have_text("We can’t find this order.")
+    expect(page.locator("#refusal h1")).to_have_text("We can’t find this order or visit.")
     wire.comes("welcome")
     wire.let_through("welcome")
     wire.comes("error")

@@ -24,7 +24,7 @@ PIXEL = """([east, south]) => {
 
 
 def feature(name: str | None, kind: str, places: list[tuple[float, float]], area: bool = False, **tags) -> dict:
-    """Places are metres east and north of HOME."""
+    """Places are meters east and north of HOME."""
     line = []
     for east, north in places:
         lat, lon = away(away(HOME, abs(north), 0 if north >= 0 else 180), abs(east), 90 if east >= 0 else 270)

@@ -85,7 +85,7 @@ def test_CUS_027_AC_007_the_page_says_that_no_rider_was_found_and_what_is_next(o
     delivery = order_system.delivery("accepted", "preparing", "ready_for_pickup", "allocation_failed")
     page = phone(delivery.guest_url)
     expect(page.locator("#headline")).to_have_text("We're having trouble finding a rider")
-    expect(page.locator("#detail")).to_contain_text("We're still looking")
+    expect(page.locator("#detail")).to_contain_text("We’re still looking")
     expect(current(page)).to_have_count(1)
     expect(current(page)).to_contain_text("Finding a rider")
     assert steps(page)["ready_for_pickup"] == "complete" and "active" not in steps(page).values()
@@ -114,7 +114,7 @@ def test_CUS_027_BR_01_only_the_customer_and_operations_see_an_order(order_syste
     for role, person, sees in people:
         page = phone(order_system.sign_in_url(f"/track/{delivery.name}", role, person))
         shown = page.locator("#headline" if sees else "#refusal h1")
-        expect(shown).to_have_text("Your order has been accepted" if sees else "We can’t find this order.")
+        expect(shown).to_have_text("Your order has been accepted" if sees else "We can’t find this order or visit.")
         assert "#" not in page.url
 
 

@@ -45,15 +45,15 @@ def test_point_web_push_a_message_is_offered_stored_and_shown_by_the_worker(push
     session.on("ServiceWorker.workerRegistrationUpdated", lambda event: registrations.extend(event["registrations"]))
     session.send("ServiceWorker.enable")
     page.goto(delivery.guest_url)
-    offer = page.get_by_role("button", name="Tell me when it’s 2 minutes away")
+    offer = page.get_by_role("button", name="Notify me 2 minutes before arrival")
     expect(offer).to_be_visible()
     axe(page)
     offer.click()
-    expect(page.get_by_role("button", name="Don’t tell me")).to_be_visible()
+    expect(page.get_by_role("button", name="Turn off this notification")).to_be_visible()
     expect(page.locator("#announcer")).to_contain_text("about 2 minutes before")
     assert pushing.redis_says("HLEN", f"job:{{{delivery.name}}}:push") == "1"
     page.reload()
-    expect(page.get_by_role("button", name="Don’t tell me")).to_be_visible()
+    expect(page.get_by_role("button", name="Turn off this notification")).to_be_visible()
     assert page.evaluate("() => navigator.serviceWorker.ready.then(() => true)")
     session.send("ServiceWorker.deliverPushMessage", {
         "origin": origin, "registrationId": registrations[0]["registrationId"],
@@ -61,7 +61,7 @@ def test_point_web_push_a_message_is_offered_stored_and_shown_by_the_worker(push
     page.wait_for_function("""async () => (await (await navigator.serviceWorker.ready).getNotifications())
       .some(({title, body}) => title === 'About 2 minutes away' && body === 'Your order is almost there.')""")
     # Shown once; the page that is open still offers to switch it off.
-    page.get_by_role("button", name="Don’t tell me").click()
+    page.get_by_role("button", name="Turn off this notification").click()
     expect(offer).to_be_visible()
     assert pushing.redis_says("HLEN", f"job:{{{delivery.name}}}:push") == "0"
 

@@ -65,7 +65,7 @@ def test_the_map_is_there_when_somebody_opens_the_page_before_the_rider_was_seen
     expect(page.locator("#map .shop")).to_be_visible()
     expect(page.locator("#map .home")).to_be_visible()
     expect(page.locator(RIDER)).to_have_count(0)
-    expect(page.locator("#detail")).to_contain_text("The live map appears as soon as they share their location.")
+    expect(page.locator("#detail")).to_contain_text("The live map will appear as soon as they share their location.")
     axe(page)
 
 
@@ -106,7 +106,7 @@ def test_a_broken_promise_is_admitted_and_announced(coming, phone, axe):
     delivery.orders.ask("PUT", f"jobs/{delivery.name}", {
         "kind": "delivery", "customer": delivery.customer, "rider": delivery.rider,
         "destination": {"lat": HOME[0], "lon": HOME[1]}, "display": {"window": window(-20, -5)}})
-    expect(page.locator("#apology")).to_have_text(re.compile("^We’re sorry – this is taking longer than promised"))
+    expect(page.locator("#apology")).to_have_text(re.compile("^We’re sorry – this is running late"))
     expect(page.locator("#announcer")).to_contain_text("We’re sorry")
     axe(page)
 
@@ -159,7 +159,7 @@ def test_D6_after_the_delivery_the_link_says_when_by_whom_and_how_long_without_p
     delivery.status("accepted", "preparing", "ready_for_pickup", "in_transit", "delivered")
     page = phone(url)
     expect(page.locator("#headline")).to_have_text(DELIVERED)
-    expect(page.locator("#detail")).to_have_text("Brought by Rosa. Enjoy!")
+    expect(page.locator("#detail")).to_have_text("Delivered by Rosa. Enjoy!")
     for step in ("accepted", "in_transit"):
         expect(page.locator(f"#steps [data-step={step}] .state")).to_have_text(CLOCK)
     expect(page.locator("#tracking")).to_be_hidden()

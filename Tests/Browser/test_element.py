@@ -172,7 +172,7 @@ def test_a_job_that_may_not_be_seen_shows_why_and_nothing_of_the_job(place):
     element = page.locator("enroute-job")
     expect(page.locator("[part=tracking]")).to_have_text("Live")
     element.evaluate("(element) => { element.setAttribute('job', 'none'); }")
-    expect(page.locator("[part=status]")).to_have_text("We can’t find this order.")
+    expect(page.locator("[part=status]")).to_have_text("We can’t find this order or visit.")
     expect(page.locator("[part=tracking]")).to_be_hidden()
     element.evaluate("(element) => { element.removeAttribute('job'); }")
     expect(page.locator("[part=status]")).to_have_text("")
@@ -203,5 +203,5 @@ def test_a_lost_connection_is_shown_and_elements_share_a_client(place):
     assert len(place.sockets) == 1
     place.site.gateways[0].process.kill()
     for name in ("#one", "#two"):
-        expect(page.locator(f"{name} [part=note]")).to_have_text("No connection. Trying to reconnect …")
+        expect(page.locator(f"{name} [part=note]")).to_have_text("No connection. Trying to reconnect…")
         expect(page.locator(f"{name} [part=updated]")).to_have_text(re.compile("^Last updated "))

@@ -70,7 +70,7 @@ LANDMARKS = ("page-has-heading-one", "region", "landmark-unique", "landmark-one-
 
 
 @pytest.mark.parametrize(("path", "title"), [
-    ("/track/nothing", "Sign in to see your order"), ("/rider", "Your tasks"), ("/ops", "Operations")])
+    ("/track/nothing", "Sign in to see your order or visit"), ("/rider", "Your tasks"), ("/ops", "Operations")])
 def test_d28_the_sign_in_panel_has_a_title_a_heading_and_landmarks(path, title, phone, axe):
     page = phone(path)
     expect(page.locator("#signin")).to_be_visible()

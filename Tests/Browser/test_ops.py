@@ -81,11 +81,11 @@ def test_D3_a_long_silent_rider_is_listed_first_as_lost_with_the_last_contact(or
     site.redis_says("HSET", notes, "seen_at", seen, "sharing_at", seen)
     page = look(f"?zone={zone}")
     expect(page.locator(ROWS).first).to_have_attribute("data-name", lost.name)
-    expect(row(page, lost).locator(".c-tracking")).to_have_text("lost")
+    expect(row(page, lost).locator(".c-tracking")).to_have_text("unreachable")
     expect(row(page, lost).locator(".c-seen")).to_contain_text("45")
     expect(row(page, waiting).locator(".c-tracking")).to_have_text("waiting")
-    expect(page.locator("#trackings button").first).to_have_text(re.compile("Needs you 1"))
-    expect(page.locator('#trackings [data-tracking="lost"]')).to_have_text(re.compile("lost 1"))
+    expect(page.locator("#trackings button").first).to_have_text(re.compile("Needs attention 1"))
+    expect(page.locator('#trackings [data-tracking="lost"]')).to_have_text(re.compile("unreachable 1"))
     axe(page)
 
 
@@ -150,7 +150,7 @@ def test_d23_and_d32_the_title_counts_jobs_that_need_somebody_and_escape_closes_
     page = look(f"?zone={zone}")
     expect(page).to_have_title("(1) Operations")
     expect(page.locator(ROWS).first).to_have_attribute("data-name", failed.name)
-    page.get_by_role("button", name="Needs you 1").click()
+    page.get_by_role("button", name="Needs attention 1").click()
     expect(page.locator(ROWS)).to_have_count(1)
     row(page, failed).locator("a").click()
     expect(page.locator("#job h2")).to_have_text(failed.name)

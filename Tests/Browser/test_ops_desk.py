@@ -52,7 +52,7 @@ def test_d23_the_queue_lists_what_needs_somebody_and_new_cases_are_announced(
     expect(row(page, late).locator(".c-due")).to_have_text(re.compile(r"1[23] min late"))
     expect(page).to_have_title("(2) Operations")
     failed = order_system.delivery("accepted", "allocation_failed", zone=zone)
-    expect(page.locator("#announcer")).to_contain_text(f"{failed.name} needs you: No rider found.")
+    expect(page.locator("#announcer")).to_contain_text(f"{failed.name} needs attention: No rider found.")
     expect(entries.nth(0)).to_contain_text(failed.name)
     entries.nth(2).click()
     expect(page.locator("#job h2")).to_have_text(late.name)
@@ -69,8 +69,8 @@ def test_a_job_is_assigned_reassigned_and_taken_off_its_rider_and_each_can_be_un
     page = look(f"?zone={zone}&job={job.name}")
     action(page, "assign").click()
     page.get_by_role("button", name=first).click()
-    expect(page.locator("#job .result")).to_contain_text(f"{job.name} is with {first}.")
-    expect(page.locator("#announcer")).to_contain_text(f"is with {first}")
+    expect(page.locator("#job .result")).to_contain_text(f"{job.name} is assigned to {first}.")
+    expect(page.locator("#announcer")).to_contain_text(f"is assigned to {first}")
     expect(row(page, job).locator(".c-rider")).to_have_text(first)
     action(page, "assign").click()
     page.locator("#assign-rider").fill(second)
@@ -100,7 +100,7 @@ def test_until_the_rider_has_an_order_the_nearest_riders_are_those_near_the_shop
     page = look(f"?zone={zone}&job={job.name}")
     expect(page.locator("#fleet [data-marker='job open']")).to_be_visible()
     action(page, "assign").click()
-    expect(page.locator("#job form p").first).to_have_text("Nearest to the shop")
+    expect(page.locator("#job form p").first).to_have_text("Nearest to the vendor")
     expect(page.locator("#job form button").first).to_contain_text(near_shop)
 
 
@@ -132,7 +132,7 @@ def test_a_row_has_its_new_rider_before_the_list_does(order_system, look, zone, 
         json={"version": "old", "reset": False, "jobs": [], "gone": []}))
     action(page, "assign").click()
     page.get_by_role("button", name=second).click()
-    expect(page.locator("#job .result")).to_contain_text(f"{job.name} is with {second}.")
+    expect(page.locator("#job .result")).to_contain_text(f"{job.name} is assigned to {second}.")
     # No answer with a change arrives.
     expect(row(page, job).locator(".c-rider")).to_have_text(second)
     expect(page.locator("#job .facts").first).to_contain_text(second)
@@ -172,8 +172,8 @@ def test_a_refusal_is_shown_in_words_and_changes_nothing(order_system, look, zon
     action(page, "assign").click()
     page.locator("#assign-rider").fill(busy)
     page.keyboard.press("Enter")
-    expect(page.locator("#job .problem")).to_contain_text("as many tasks as they can take")
-    expect(page.locator("#announcer")).to_contain_text("as many tasks")
+    expect(page.locator("#job .problem")).to_contain_text("reached their maximum number of tasks")
+    expect(page.locator("#announcer")).to_contain_text("their maximum number of tasks")
     expect(page.locator("#assign-rider")).to_have_value(busy)
     assert "rider" not in job.state or job.state.get("rider") is None
 
@@ -215,7 +215,7 @@ def test_the_tracking_link_is_copied_or_shown_and_the_customers_page_opens(order
     copied = page.evaluate("navigator.clipboard.readText()")
     assert re.fullmatch(rf"{re.escape(order_system.site.url)}/track/{job.name}#[0-9a-f]+", copied)
     with page.context.expect_page() as opened:
-        page.get_by_role("link", name="Open customer’s page").click()
+        page.get_by_role("link", name="Open tracking page").click()
     expect(opened.value.locator("#status, h1").first).to_be_visible()
     assert "eyJ" not in opened.value.url
 
@@ -334,7 +334,7 @@ def test_the_panel_names_the_shop_and_the_destination_and_contacts_are_links(
         recipient={"name": "M. Rossi", "address": "Via Nomentana 3", "floor": "3rd floor", "contact": "tel:+390612345,17"})
     page = look(f"?zone={zone}&job={job.name}")
     facts = page.locator("#job .facts").first
-    for name, value in [("Shop", "Da Rosa, Via Appia 1"), ("Destination", "Via Nomentana 3, 3rd floor"), ("Recipient", "M. Rossi")]:
+    for name, value in [("Vendor", "Da Rosa, Via Appia 1"), ("Destination", "Via Nomentana 3, 3rd floor"), ("Recipient", "M. Rossi")]:
         expect(facts.locator(f"dt:text-is('{name}') + dd")).to_have_text(value)
     expect(facts.get_by_role("link", name="+390612345,17")).to_have_attribute("href", "tel:+390612345,17")
     expect(facts.get_by_role("link", name="chat.example/ben")).to_have_attribute("href", "https://chat.example/ben")

@@ -146,7 +146,7 @@ def test_point_25_the_switch_is_pending_until_the_gateway_answers(open_rider):
         rider.switch.click()
     expect(rider.switch).to_have_attribute("aria-busy", "true")
     expect(rider.switch).to_have_attribute("aria-checked", "false")
-    expect(rider.page.locator("#shift-title")).to_have_text("Going online …")
+    expect(rider.page.locator("#shift-title")).to_have_text("Going online…")
     rider.switch.click()
     assert len(waiting) == 1
     waiting[0].continue_()

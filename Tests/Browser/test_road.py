@@ -15,7 +15,7 @@ FRESH_SECONDS = 4
 STEPS = 12
 LONG_STEPS = 40
 PROMISED_MS = 2_000
-WAITING = "Your technician is on the way. The live map appears as soon as they share their location."
+WAITING = "Your technician is on the way. The live map will appear as soon as they share their location."
 ARRIVED = "The technician has arrived."
 # A headless browser denies its own question; here it stays open until the permission is granted.
 OPEN_QUESTION = """(() => {

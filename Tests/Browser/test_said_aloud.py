@@ -56,7 +56,7 @@ def test_D4_a_disconnected_rider_reads_that_the_location_is_not_sent(travelling,
     rider.page.context.set_offline(True)
     expect(sharing).to_have_attribute("data-state", "interrupted")
     expect(sharing).to_contain_text("Your location isn’t being sent")
-    expect(sharing).not_to_contain_text("stops by itself")
+    expect(sharing).not_to_contain_text("stops automatically")
     expect(rider.announcer).to_contain_text(NO_INTERNET)
     axe(rider.page)
     rider.page.context.set_offline(False)

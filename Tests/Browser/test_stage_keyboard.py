@@ -77,7 +77,7 @@ def test_a_fault_keeps_the_focus_while_it_happens_and_once_more_gives_it_to_the_
     fault.focus()
     stage.state["faults"][1] |= {"isPossible": False, "isRunning": True}
     stage.page.keyboard.press("Enter")
-    expect(stage.page.locator("#result-redis")).to_have_text("Happening now …")
+    expect(stage.page.locator("#result-redis")).to_have_text("Happening now…")
     expect(fault).to_be_focused()
     # Another press does nothing meanwhile.
     expect(fault).to_have_attribute("aria-disabled", "true")

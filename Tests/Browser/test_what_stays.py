@@ -16,7 +16,7 @@ ANSWERED = """window.WebSocket = class extends WebSocket {
     this.addEventListener('message', ({data}) => answered.add(JSON.parse(data).replyTo));
   }
 }"""
-NOTHING = "We can’t find this order."
+NOTHING = "We can’t find this order or visit."
 
 
 def flicker(page) -> None:

@@ -62,7 +62,7 @@ def test_nobody_is_shown_before_the_acceptance_without_a_rider_and_after_the_end
     expect(page.locator("#headline")).to_have_text(re.compile("^Delivered at "))
     expect(page.locator("#who")).to_be_hidden()
     # Only the name stays, as an answer to "who brought it?" (D6).
-    expect(page.locator("#detail")).to_contain_text("Brought by Rosa")
+    expect(page.locator("#detail")).to_contain_text("Delivered by Rosa")
     text = page.locator("body").inner_text()
     assert text.count("Rosa") == 1 and ROSA["plate"] not in text and ROSA["contact"] not in page.content()
 

@@ -98,6 +98,12 @@ import Testing
         ]
         let token = try await CommandTests.run(["token", "anna", "--role", "service"], environment: settings)
         #expect(token.code == 0, "\(token)")
+        for command in [["audit"], ["explain", "job-1"]] {
+            let outcome = try await CommandTests.run(command, environment: settings)
+            #expect(
+                outcome.all.contains("ENROUTE_REDIS_LIVE_URL is not set") && !outcome.all.contains("/no.txt"),
+                "\(outcome)")
+        }
         for command in ["serve", "check", "config"] {
             let outcome = try await CommandTests.run([command], environment: settings)
             #expect(

@@ -40,7 +40,7 @@ import Testing
         (#""tracking""#, #""trakking""#, "tracking.waiting is missing"),
         (#""paused""#, #""resting""#, "tracking.resting is not a known state"),
         (#""short": "ETA unavailable""#, #""short": """#, "tracking.arrival_unavailable.short is missing"),
-        (#""spoken": "You're seeing"#, #""said": "You're seeing"#, "tracking.live.spoken is missing"),
+        (#""spoken": "You’re seeing"#, #""said": "You’re seeing"#, "tracking.live.spoken is missing"),
     ])
     func `a file with a missing or unknown entry is rejected, and the error names it`(
         from: String, to: String, reason: String

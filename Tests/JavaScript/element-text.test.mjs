@@ -72,14 +72,14 @@ test('before and after the way only the status is shown', () => {
 test('without translations the names of the protocol are readable', () => {
   assert.deepEqual(shown(live(), {texts: null}), ['On the way', 'Live', 'Arriving in 12 min']);
   assert.deepEqual(shown(viewOf({status: 'newer_status'})), ['Newer status']);
-  assert.deepEqual(shown(unknownView('v'), {texts: null}), ['One moment …']);
+  assert.deepEqual(shown(unknownView('v'), {texts: null}), ['One moment…']);
 });
 
 test('a lost connection is shown after two seconds, with the age of what is shown', () => {
   const lost = {connection: {state: 'waiting', degraded: false}, lostFor: LOST_AFTER - 1, now: 5000, wall: NOW + 5000};
   assert.equal(shown(live(), lost).length, 3);
   assert.deepEqual(shown(live(), {...lost, lostFor: LOST_AFTER}).slice(3), [
-    'Last updated 5 seconds ago', 'No connection. Trying to reconnect …',
+    'Last updated 5 seconds ago', 'No connection. Trying to reconnect…',
   ]);
   for (const doubt of [{degraded: true}, {silent: true}]) {
     const connection = {state: 'open', degraded: false, ...doubt};
@@ -96,7 +96,7 @@ test('nothing of a job is shown to somebody who may not see it', () => {
     [{...live(), ended: 'revoked'}, refused(4502), 'This is no longer shared with you.',
       'This is no longer shared with you.'],
     [live(), refused(4505), 'We can’t show this right now.', 'We can’t show this right now.'],
-    [{...live(), refused: {code: 'not_found'}}, {}, 'We can’t find this order.', 'This tracking link has expired.'],
+    [{...live(), refused: {code: 'not_found'}}, {}, 'We can’t find this order or visit.', 'This tracking link has expired.'],
     [{...live(), refused: {code: 'limit_exceeded'}}, {}, /^Too many people/, /^Too many people/],
     [{...live(), ended: 'revoked'}, {}, 'This is no longer shared with you.', 'This is no longer shared with you.'],
     [{...live(), ended: 'reassigned'}, {}, 'This is no longer shared with you.', 'This is no longer shared with you.'],

@@ -9,8 +9,8 @@ import {distance} from '../../Sources/JavaScript/enroute-view.js';
 /** The example of Google's description of the format. */
 const GOOGLE = '_p~iF~ps|U_ulLnnqC_mqNvxq`@';
 const ROME = {lat: 41.9, lon: 12.5};
-const north = (place, metres) => ({lat: place.lat + metres / 111_195.08, lon: place.lon});
-const east = (place, metres) => ({lat: place.lat, lon: place.lon + metres / 111_195.08 / Math.cos(41.9 * Math.PI / 180)});
+const north = (place, meters) => ({lat: place.lat + meters / 111_195.08, lon: place.lon});
+const east = (place, meters) => ({lat: place.lat, lon: place.lon + meters / 111_195.08 / Math.cos(41.9 * Math.PI / 180)});
 const CORNER = north(ROME, 200);
 const bent = () => new Route([ROME, CORNER, east(CORNER, 100)]);
 
@@ -39,15 +39,15 @@ test('random text never throws', () => {
   }
 });
 
-test('a place is found on the route, with the metres from the start, beside it, and the direction', () => {
+test('a place is found on the route, with the meters from the start, beside it, and the direction', () => {
   const route = bent();
-  assert.ok(Math.abs(route.metres - 300) < 0.5);
+  assert.ok(Math.abs(route.meters - 300) < 0.5);
   const spot = route.find(east(north(ROME, 50), 12));
   assert.ok(Math.abs(spot.along - 50) < 0.5 && Math.abs(spot.away - 12) < 0.5 && spot.heading < 1);
   assert.ok(Math.abs(route.find(east(CORNER, 60)).heading - 90) < 1);
 });
 
-test('where the route passes a place twice, the metres before decide', () => {
+test('where the route passes a place twice, the meters before decide', () => {
   const loop = new Route([ROME, north(ROME, 100), east(north(ROME, 100), 10), east(ROME, 10)]);
   const place = east(north(ROME, 50), 5);
   assert.ok(loop.find(place, 40).along < 60);
@@ -90,6 +90,6 @@ test('the way ahead leaves out what is behind', () => {
 
 test('a route across the date line is short', () => {
   const route = new Route([{lat: -17, lon: 179.999}, {lat: -17, lon: -179.999}]);
-  assert.ok(route.metres < 300);
-  assert.ok(Math.abs(Math.abs(route.at(route.metres / 2).lon) - 180) < 0.001);
+  assert.ok(route.meters < 300);
+  assert.ok(Math.abs(Math.abs(route.at(route.meters / 2).lon) - 180) < 0.001);
 });

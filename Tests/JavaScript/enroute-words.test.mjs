@@ -42,7 +42,7 @@ test('an unknown arrival time says why', () => {
 });
 
 test('distances use the units of the reader\u2019s roads', () => {
-  const said = (metres, locale, how) => plain(distanceText(metres, locale, how));
+  const said = (meters, locale, how) => plain(distanceText(meters, locale, how));
   assert.equal(said(4_023, 'en-US', {spoken: true}), '2.5 miles');
   assert.equal(said(4_023, 'en-US'), '2.5 mi');
   assert.equal(said(152, 'en-US'), '500 ft');
@@ -67,7 +67,7 @@ test('an age is shown in seconds, minutes and hours', () => {
 
 test('the map is described in one sentence', () => {
   const said = (arrives, locale = 'en-US') => plain(mapText(
-    {who: locale === 'de' ? 'Ihr Techniker' : 'Technician', metres: 4_023, eta: arrives, serverTime: NOW, ...UTC},
+    {who: locale === 'de' ? 'Ihr Techniker' : 'Technician', meters: 4_023, eta: arrives, serverTime: NOW, ...UTC},
       locale));
   assert.equal(said(eta(12)), 'Technician is 2.5 miles away and should arrive in 12 minutes.');
   assert.equal(said(eta(0)), 'Technician is 2.5 miles away and should arrive any moment.');

@@ -80,7 +80,7 @@ test('the rider whom the gateway names is reported, and nobody after an unassign
 test('riders are measured from the next stop, and the form names it; without one it lists whoever is available', async () => {
   const near = {riders: [{rider: 'dora', distance: 402}]};
   for (const [place, query, title] of [
-    [{kind: 'vendor', lat: 1, lon: 2}, '?near=1.00000,2.00000&radius=15000&limit=5', 'Nearest to the shop'],
+    [{kind: 'vendor', lat: 1, lon: 2}, '?near=1.00000,2.00000&radius=15000&limit=5', 'Nearest to the vendor'],
     [{kind: 'destination', lat: 3, lon: 4}, '?near=3.00000,4.00000&radius=15000&limit=5', 'Nearest to the destination'],
     [null, '', 'Available riders'],
   ]) {

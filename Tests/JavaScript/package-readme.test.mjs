@@ -136,7 +136,7 @@ test('"React" renders the visit', {skip}, async () => {
   const peer = sockets.last;
   let root;
   await renderer.act(async () => { root = renderer.create(React.createElement(Visit, {job: 'visit-1'})); });
-  assert.equal(root.root.findByType('p').children[0], 'One moment …');
+  assert.equal(root.root.findByType('p').children[0], 'One moment…');
   await renderer.act(async () => {
     peer.welcomes(Date.now());
     peer.says(subscribed('visit-1'));

@@ -27,8 +27,10 @@ const RETIRED = [
   'stands at the end of a link', 'You get new tasks', 'I am at the store', 'I have picked it up', 'work begins',
   'Give this task back', 'Give back for good', 'Reported every', 'too inexact', 'Location was taken back',
   'Your browser got no answer', 'You have switched this often', 'not open these settings',
+  'longer than promised', 'Not you?', 'Tell me when', "Don't tell me", 'Brought by', 'Done by', 'is out of signal',
+  'as many tasks as you can take', 'Hold the button', 'stops by itself', 'where you were last', 'The shop',
   'Verfolger', 'Live-Verfolgung', 'Warum dunkel', 'Urteile über Messungen', 'Abholbereit', 'Zugestellt',
-  'bedeutet keine Ankunft', 'von Hand',
+  'bedeutet keine Ankunft', 'von Hand', 'Gebracht von', 'zu viele Leute', 'Bescheid geben', 'Kopieren ging', 'Der Laden',
 ];
 
 const FOR_RIDERS = ['Ready for pickup', 'Abholbereit'];
@@ -48,7 +50,7 @@ test('customers read the new phrases', () => {
     'Your order is ready – waiting for a rider', 'You can follow your rider as soon as they set off.',
     "A rider will collect it when it's ready.", 'They usually confirm within a few minutes.',
     "Your rider has paused location sharing. They're still on the way.", 'This tracking link has expired.',
-    "We can't find this order.", 'Too many people are viewing this link.', 'Sign in to see your order',
+    "We can't find this order or visit.", 'Too many people are viewing this link.', 'Sign in to see your order or visit',
     'Fertig – wartet auf den Fahrer', 'Geliefert',
   ]) assert.ok(all.includes(phrase), phrase);
 });

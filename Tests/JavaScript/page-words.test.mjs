@@ -62,7 +62,7 @@ test('D32: the German activity list is in German', () => {
   const lines = panel.querySelectorAll('li').map(({textContent}) => textContent.replace(/^[\d:]+\s?[AP]?M?\s/, ''));
   assert.deepEqual(lines, [
     'rider-1 bekam order-7 von dispatch', 'rider-1 gab ab: order-7 (erledigt)', 'anna öffnete order-7 über einen Link',
-    'olga (ops) sah die Position von order-7',
+    'olga (ops) sah den Standort von order-7',
   ]);
 });
 
@@ -105,4 +105,19 @@ test('D9: only the buttons and their questions offer a cancellation, and only th
     assert.ok(all.length > 100);
     for (const text of all) assert.doesNotMatch(text, /support|can(not)? cancel|or cancel|stornieren/i, text);
   }
+});
+
+test('texts use typographic apostrophes and ellipses, except two that the user stories quote', () => {
+  const QUOTED = ["We're having trouble finding a rider", 'ETA recalculating...'];
+  const texts = (value) => (typeof value === 'object' ? Object.values(value).flatMap(texts)
+    : [typeof value === 'function' ? value('x', 'x', 'x') : value]);
+  const gatewayTexts = (language) => JSON.parse(
+    readFileSync(new URL(`../../Sources/EnrouteWire/Texts/${language}.json`, import.meta.url), 'utf8'));
+  const everyText = (language) => [
+    ...texts(gatewayTexts(language)), ...[...Object.values(pages), permissionWords].flatMap((words) => texts(words[language])),
+  ].filter((text) => !QUOTED.includes(text));
+  for (const text of [...everyText('en'), ...everyText('de')]) assert.doesNotMatch(text, /'|\.\.\./, text);
+  // In English an ellipsis follows its word; in German a space separates them.
+  for (const text of everyText('en')) assert.doesNotMatch(text, /\s…/, text);
+  for (const text of everyText('de')) assert.doesNotMatch(text, /\S…/, text);
 });

@@ -73,7 +73,7 @@ function held(run) {
   const [place, log, vibrations] = [new Place(), [], []];
   device.vibrate = (ms) => vibrations.push(ms);
   run.after(() => { delete device.vibrate; });
-  const hold = new HoldButton(place, 'Keep holding …', () => log.push('done'), (isTooShort) => {
+  const hold = new HoldButton(place, 'Keep holding…', () => log.push('done'), (isTooShort) => {
     if (isTooShort) log.push('too short');
   });
   hold.show('Hold to complete');
@@ -93,7 +93,7 @@ test('a button that is held acts once, after the time in which its bar fills', a
   const {clock, place, log, vibrations, hold, says, down, up} = held(run);
   down();
   hold.show('Hold to complete');
-  assert.deepEqual([says(), 'held' in place.dataset], ['Keep holding …', true]);
+  assert.deepEqual([says(), 'held' in place.dataset], ['Keep holding…', true]);
   await clock.pass(HOLD - 1);
   assert.deepEqual(log, []);
   await clock.pass(1);

@@ -25,7 +25,7 @@ test('D4: the card says Live only once the gateway has confirmed a report', () =
   };
   const sharing = new Sharing(places, travel, words.en);
   sharing.show();
-  assert.equal(places.rate.textContent, 'Finding your location …');
+  assert.equal(places.rate.textContent, 'Finding your location…');
   travel.isConfirmed = true;
   sharing.show();
   assert.equal(places.rate.textContent, 'Live');

@@ -57,7 +57,7 @@ test('each button says what to expect, and then what was measured', async (run) 
     gateway.children.map(({textContent}) => textContent), ['Kill a gateway', 'Back within 3 s.', 'Back after 0.8 s.']);
   assert.equal(gateway.children[0].getAttribute('aria-disabled'), 'false');
   assert.equal(jump.children[0].getAttribute('aria-disabled'), 'true');
-  assert.equal(jump.children[2].textContent, 'Happening now …');
+  assert.equal(jump.children[2].textContent, 'Happening now…');
 });
 
 test('“Once more” appears when the order is over', async (run) => {

@@ -67,13 +67,13 @@ export function shown(movement, {interval, top, tells, isRouted = false}) {
       }
       const at = marker.at(FROM + ms);
       if (before && ms > 15_000) {
-        const metres = distance(before, at);
-        speeds.push(metres * 1000 / FRAME);
+        const meters = distance(before, at);
+        speeds.push(meters * 1000 / FRAME);
         real.push(speed);
         errors.push(distance(at, place));
         if (speed > Math.min(1, top / 2)) {
           moving += 1;
-          if (metres < 0.005) frozen += 1;
+          if (meters < 0.005) frozen += 1;
         }
       }
       before = at;
@@ -110,13 +110,13 @@ export function asked(movement, {truth, messages, moving: least}) {
       const place = marker.at(FROM + ms);
       if (before && place && ms > 15_000 && !isGap) {
         const share = (ms - from) / (to - from);
-        const metres = distance(before, place);
-        speeds.push(metres * 1000 / FRAME);
+        const meters = distance(before, place);
+        speeds.push(meters * 1000 / FRAME);
         real.push(speed);
         errors.push(distance(place, {lat: lat + (nextLat - lat) * share, lon: lon + (nextLon - lon) * share}));
         if (speed > least) {
           moving += 1;
-          if (metres < 0.005) frozen += 1;
+          if (meters < 0.005) frozen += 1;
         }
       }
       before = place;

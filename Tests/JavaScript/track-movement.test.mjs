@@ -13,14 +13,14 @@ const T = 1_000_000;
 
 /** Somebody who drives steadily from Rome and reports every second. */
 const driving = (second) => ({...onward(ROME, 90, 10 * second), at: second * 1000, spd: 10, hdg: 90});
-const metresApart = (a, b) => distance(a, b);
+const metersApart = (a, b) => distance(a, b);
 
 test('the first position is shown where it is, and the marker continues from there', () => {
   const movement = new Movement();
   assert.equal(movement.at(T), null);
   movement.take(driving(0), T);
-  assert.ok(metresApart(movement.at(T), ROME) < 0.01);
-  assert.ok(Math.abs(metresApart(movement.at(T + 1_000), ROME) - 10) < 0.1);
+  assert.ok(metersApart(movement.at(T), ROME) < 0.01);
+  assert.ok(Math.abs(metersApart(movement.at(T + 1_000), ROME) - 10) < 0.1);
 });
 
 test('the marker moves in every frame and never goes back at a steady speed', () => {
@@ -30,7 +30,7 @@ test('the marker moves in every frame and never goes back at a steady speed', ()
     if (ms % 1008 === 0) movement.take(driving(ms / 1000), T + ms);
     const place = movement.at(T + ms);
     if (last) {
-      const step = metresApart(last, place);
+      const step = metersApart(last, place);
       assert.ok(step > 0.05 && step < 0.5, `a step of ${step} m at ${ms} ms`);
       assert.ok(place.lon > last.lon);
     }
@@ -43,27 +43,27 @@ test('after a glide the marker is on the route, and it does not hurry', () => {
   movement.take(driving(0), T);
   const aside = {...onward(driving(2), 0, 25), at: 2000, spd: 10, hdg: 90};
   movement.take(aside, T + 2_000);
-  assert.ok(metresApart(movement.at(T + 2_000), driving(2)) < 0.1, 'nothing leaps when it comes');
+  assert.ok(metersApart(movement.at(T + 2_000), driving(2)) < 0.1, 'nothing leaps when it comes');
   assert.ok(GLIDE <= 3_000 && LONGEST_GLIDE <= 20_000);
   for (let ms = 2_000; ms < 2_000 + LONGEST_GLIDE; ms += 100) {
-    const step = metresApart(movement.at(T + ms), movement.at(T + ms + 100));
+    const step = metersApart(movement.at(T + ms), movement.at(T + ms + 100));
     assert.ok(step < 10 * 1.7 / 10, `${step * 10} m/s`);
   }
   const there = onward(aside, 90, 10 * Math.min(LONGEST_GLIDE, RECKONING) / 1000);
-  assert.ok(metresApart(movement.at(T + 2_000 + LONGEST_GLIDE), there) < NOISE * RECKONING / 1000);
+  assert.ok(metersApart(movement.at(T + 2_000 + LONGEST_GLIDE), there) < NOISE * RECKONING / 1000);
   const near = new Movement();
   near.take(driving(0), T);
   near.take({...onward(driving(2), 0, 3), at: 2000, spd: 10, hdg: 90}, T + 2_000);
   const aim = onward(onward(driving(2), 0, 3), 90, 10 * GLIDE / 1000);
-  assert.ok(metresApart(near.at(T + 2_000 + GLIDE), aim) < NOISE * GLIDE / 1000, 'a small gap closes at once');
+  assert.ok(metersApart(near.at(T + 2_000 + GLIDE), aim) < NOISE * GLIDE / 1000, 'a small gap closes at once');
 });
 
 test('without a position the marker continues for seven seconds and then stops', () => {
   const movement = new Movement();
   movement.take(driving(0), T);
-  assert.ok(Math.abs(metresApart(movement.at(T + 4_900), ROME) - 49) < 0.2);
+  assert.ok(Math.abs(metersApart(movement.at(T + 4_900), ROME) - 49) < 0.2);
   const end = movement.at(T + RECKONING);
-  assert.ok(Math.abs(metresApart(end, ROME) - 70) < 0.2);
+  assert.ok(Math.abs(metersApart(end, ROME) - 70) < 0.2);
   for (const later of [7_016, 8_000, 29_000, 31_000, 600_000]) {
     assert.deepEqual(movement.at(T + later), end);
     assert.equal(movement.isMoving(T + later), false);
@@ -88,10 +88,10 @@ test('the marker continues until the next position is overdue, and for 20 s at m
 test('a speed that contradicts the positions is not extrapolated', () => {
   const movement = new Movement();
   movement.take({...driving(0), spd: 340}, T);
-  assert.ok(metresApart(movement.at(T + 1_000), ROME) <= 100.1);
+  assert.ok(metersApart(movement.at(T + 1_000), ROME) <= 100.1);
   movement.take({...driving(1), spd: 340}, T + 1_000);
   movement.take({...driving(2), spd: 340}, T + 2_000);
-  assert.ok(metresApart(movement.at(T + 2_000 + RECKONING), driving(2)) <= 23.1 * RECKONING / 1000);
+  assert.ok(metersApart(movement.at(T + 2_000 + RECKONING), driving(2)) <= 23.1 * RECKONING / 1000);
 });
 
 test('a walker without a reported speed does not stand still', () => {
@@ -100,7 +100,7 @@ test('a walker without a reported speed does not stand still', () => {
   for (let ms = 0; ms < 120_000; ms += 100) {
     if (ms % 2_000 === 0) movement.take({...onward(ROME, 40, 1.3 * ms / 1000), at: ms}, T + ms);
     const place = movement.at(T + ms);
-    if (before && ms > 10_000 && metresApart(before, place) < 0.01) frozen += 1;
+    if (before && ms > 10_000 && metersApart(before, place) < 0.01) frozen += 1;
     before = place;
   }
   assert.ok(frozen / 1_100 < 0.03, `${frozen} of 1100`);
@@ -122,24 +122,24 @@ for (const [interval, most, fastest] of [[1_000, 2, HASTE], [2_000, 2, HASTE], [
 test('a position that is old on arrival is not extrapolated', () => {
   const movement = new Movement();
   movement.take(driving(0), T, {age: 40_000});
-  assert.ok(metresApart(movement.at(T + 3_000), ROME) < 0.01);
+  assert.ok(metersApart(movement.at(T + 3_000), ROME) < 0.01);
   assert.equal(movement.isMoving(T + 3_000), false);
 });
 
 test('a marker at rest does not move, whatever heading the phone reports', () => {
   const movement = new Movement();
   movement.take({...ROME, at: 0, spd: RESTS, hdg: 200}, T);
-  assert.ok(metresApart(movement.at(T + 4_000), ROME) < 0.01);
+  assert.ok(metersApart(movement.at(T + 4_000), ROME) < 0.01);
 });
 
 test('without a reported speed the marker uses the distance between positions', () => {
   const movement = new Movement();
   const plain = (second) => { const {spd, hdg, ...rest} = driving(second); return rest; };
   movement.take(plain(0), T);
-  assert.ok(metresApart(movement.at(T + 2_000), ROME) < 0.01, 'one position knows no speed');
+  assert.ok(metersApart(movement.at(T + 2_000), ROME) < 0.01, 'one position knows no speed');
   movement.take(plain(2), T + 2_000);
   const glided = 2_000 + LONGEST_GLIDE;
-  assert.ok(Math.abs(metresApart(movement.at(T + glided), ROME) - Math.min(glided, 2_000 + RECKONING) / 100)
+  assert.ok(Math.abs(metersApart(movement.at(T + glided), ROME) - Math.min(glided, 2_000 + RECKONING) / 100)
     < NOISE * (2_000 + RECKONING) / 1000);
   assert.ok(Math.abs(turn(movement.heading(T + 4_000), 90)) < 1);
 });
@@ -149,7 +149,7 @@ test('a jump is shown without driving through the city', () => {
   movement.take(driving(0), T);
   const far = {...onward(ROME, 10, 5_000), at: 2000, spd: 10, hdg: 10};
   movement.take(far, T + 2_000);
-  assert.ok(metresApart(movement.at(T + 2_000), far) < 0.1);
+  assert.ok(metersApart(movement.at(T + 2_000), far) < 0.1);
 });
 
 // The marker stands still after 7 s; a place that the gateway held back comes after 4 s.
@@ -165,8 +165,8 @@ for (const [what, gap, place] of [
       const second = ms / 1000;
       const before = movement.at(T + ms);
       if (second >= 4 + gap && second % 2 === 0) movement.take(place(second), T + ms);
-      if (metresApart(before, movement.at(T + ms)) > 1) leaps.push(second);
-      fastest = Math.max(fastest, metresApart(movement.at(T + ms), movement.at(T + ms + 99)) / 0.099);
+      if (metersApart(before, movement.at(T + ms)) > 1) leaps.push(second);
+      fastest = Math.max(fastest, metersApart(movement.at(T + ms), movement.at(T + ms + 99)) / 0.099);
     }
     assert.deepEqual(leaps, [Math.ceil((4 + gap) / 2) * 2]);
     assert.ok(fastest < 10 * HASTE + 0.1, `${fastest} m/s`);
@@ -180,9 +180,9 @@ test('a new rider\u2019s marker does not glide from the previous one', () => {
   assert.equal(movement.at(T + 100), null);
   const other = {...onward(ROME, 180, 300), at: 500, spd: 5, hdg: 0};
   movement.take(other, T + 500);
-  assert.ok(metresApart(movement.at(T + 500), other) < 0.1);
+  assert.ok(metersApart(movement.at(T + 500), other) < 0.1);
   movement.take(driving(3), T + 3_000, {atOnce: true});
-  assert.ok(metresApart(movement.at(T + 3_000), driving(3)) < 0.1);
+  assert.ok(metersApart(movement.at(T + 3_000), driving(3)) < 0.1);
 });
 
 test('the icon points within 15 degrees of the course and stays at a standstill', () => {
@@ -215,7 +215,7 @@ test('with reduced motion the marker moves in steps', () => {
   movement.take(driving(0), T);
   assert.deepEqual(movement.at(T + 3_000), ROME);
   movement.take(driving(3), T + 3_000);
-  assert.ok(metresApart(movement.at(T + 3_000), driving(3)) < 0.01);
+  assert.ok(metersApart(movement.at(T + 3_000), driving(3)) < 0.01);
   movement.take({...driving(4), hdg: 180}, T + 4_000);
   assert.equal(movement.heading(T + 4_001), 180);
   assert.equal(movement.isMoving(T + 4_001), false);
@@ -237,7 +237,7 @@ test('in a random ride the marker is soon where the rider is, and rests when it 
       movement.take({...place, at: now - T, spd, hdg}, now);
       const shown = movement.at(now + LONGEST_GLIDE);
       const reckoned = Math.min(LONGEST_GLIDE, RECKONING) / 1000;
-      assert.ok(metresApart(shown, onward(place, hdg, spd > RESTS ? spd * reckoned : 0)) < spd * 2 + 0.5);
+      assert.ok(metersApart(shown, onward(place, hdg, spd > RESTS ? spd * reckoned : 0)) < spd * 2 + 0.5);
       if (spd > 1.5) assert.ok(Math.abs(turn(movement.heading(now + TURN), bearing(from, place))) < 15);
     }
   }
@@ -256,7 +256,7 @@ test('on a route the marker turns with the street and not into the houses', () =
     const [ahead, there] = [60 + ms / 100, bentRoute().find(place)];
     assert.ok(there.away < 0.1 && Math.abs(there.along - ahead) < 0.2, `${ms} ms: ${there.away} m from the street`);
   }
-  assert.ok(metresApart(movement.at(T + RECKONING), onward(BEND, 0, 30)) < 0.5);
+  assert.ok(metersApart(movement.at(T + RECKONING), onward(BEND, 0, 30)) < 0.5);
 });
 
 test('on a route the marker glides along the street, and a new or lost route is no leap', () => {
@@ -269,7 +269,7 @@ test('on a route the marker glides along the street, and a new or lost route is 
     if (ms === 5_016 + 16 * 100) movement.follow(null, T + ms);
     if (ms === 5_016 + 16 * 150) movement.follow(bentRoute(), T + ms);
     const place = movement.at(T + ms);
-    assert.ok(metresApart(before, place) < 10 * HASTE * 0.016 + 0.05, `${metresApart(before, place)} m at ${ms} ms`);
+    assert.ok(metersApart(before, place) < 10 * HASTE * 0.016 + 0.05, `${metersApart(before, place)} m at ${ms} ms`);
     assert.ok(bentRoute().find(place).away < 5, `${bentRoute().find(place).away} m aside at ${ms} ms`);
     before = place;
   }
@@ -282,7 +282,7 @@ test('a rider who leaves the route, or drives against it, is extrapolated straig
     const place = onward(onward(ROME, 90, 50), 180, aside);
     movement.take({...place, at: 0, spd: 10, hdg}, T);
     assert.equal(movement.along, null);
-    assert.ok(metresApart(movement.at(T + 3_000), onward(place, hdg, 30)) < 0.1);
+    assert.ok(metersApart(movement.at(T + 3_000), onward(place, hdg, 30)) < 0.1);
   }
 });
 
@@ -290,9 +290,9 @@ test('the marker stops at the end of the route, and with reduced motion it stays
   const movement = new Movement();
   movement.follow(bentRoute(), T);
   movement.take({...onward(BEND, 0, 280), at: 0, spd: 10, hdg: 0}, T);
-  assert.ok(metresApart(movement.at(T + RECKONING), onward(BEND, 0, 300)) < 0.1);
+  assert.ok(metersApart(movement.at(T + RECKONING), onward(BEND, 0, 300)) < 0.1);
   const still = new Movement({still: () => true});
   still.follow(bentRoute(), T);
   still.take(driving(6), T);
-  assert.ok(metresApart(still.at(T + 3_000), driving(6)) < 0.01);
+  assert.ok(metersApart(still.at(T + 3_000), driving(6)) < 0.01);
 });

@@ -63,14 +63,14 @@ test('US-072 AC-003: a technician who pauses location sharing is not shown as ar
   const {isMapped, headline, detail} = seen(underway('service', paused));
   assert.equal(isMapped, false);
   assert.equal(headline, 'Your technician is on the way');
-  assert.match(detail, /^Your technician has paused location sharing. They're still on the way.$/);
+  assert.match(detail, /^Your technician has paused location sharing. They’re still on the way.$/);
 });
 
 test('US-072 AC-004: without travel mode there is a sentence instead of the map', () => {
   const {isMapped, detail} = seen(viewOf('service', 'on_the_way'));
   assert.equal(isMapped, false);
   assert.equal(
-    detail, 'Your technician is on the way. The live map appears as soon as they share their location.');
+    detail, 'Your technician is on the way. The live map will appear as soon as they share their location.');
 });
 
 test('US-072 AC-005: a position becomes stale after 30 s without a word from the gateway', () => {
@@ -89,7 +89,7 @@ test('US-072 AC-005: a position that the gateway calls stale is stale whatever t
   const view = underway('service', stale);
   const {isStale, detail} = seen(view);
   assert.equal(isStale, true);
-  assert.match(detail, /^Your technician's phone is out of signal. Last seen 12 seconds ago.$/);
+  assert.match(detail, /^Your technician’s phone has no signal. Last seen 12 seconds ago.$/);
 });
 
 test('while the gateway sends something it decides what is stale, as its setting says', () => {
@@ -155,7 +155,7 @@ test('D17: a rider who has been silent for long is not "lost for a moment": the 
   assert.equal(seen(viewOf('service', 'on_the_way', silent), {language: 'de', locale: 'de-DE'}).detail,
     'Das Telefon Ihres Technikers sendet keinen Standort. Zuletzt gesehen vor 45 Minuten.');
   const started = viewOf('delivery', 'in_transit', {unavailable: 'unavailable_no_fix'});
-  assert.match(seen(started).detail, /^We've lost your rider's GPS signal/);
+  assert.match(seen(started).detail, /^We’ve lost your rider’s GPS signal/);
 });
 
 test('D14: after a change of the rider everybody reads and hears that another one is coming, until they are seen', () => {
@@ -227,7 +227,7 @@ test('CUS-027 AC-007: the page says that no rider was found, and what happens ne
   const {view} = reduce(before, event, 2_000);
   const {headline, detail, tone} = seen(view);
   assert.deepEqual([headline, tone], ["We're having trouble finding a rider", 'warn']);
-  assert.match(detail, /^We're still looking/);
+  assert.match(detail, /^We’re still looking/);
   assert.deepEqual(currentOf(view), ['allocation_failed']);
   assert.deepEqual(stepsOf(view).slice(3, 5), ['ready_for_pickup complete', 'allocation_failed failed']);
   const notes = seen(view, {story: {times: {ready_for_pickup: WALL - 120_000}}}).steps.map(({note}) => note);
@@ -251,7 +251,7 @@ test('a sentence names the rider of a delivery and falls back to an operator\u20
 });
 
 test('at the door the page says that the rider is here instead of a distance of 0', () => {
-  const near = (metres) => underway('delivery', {position: {id: '1', at: 1, ...onward(HOME, 200, metres)}});
+  const near = (meters) => underway('delivery', {position: {id: '1', at: 1, ...onward(HOME, 200, meters)}});
   assert.equal(seen(near(3)).mapDescription, 'Your rider is here.');
   assert.match(seen(near(60)).mapDescription, /^Your rider is 200 feet away/);
 });
@@ -299,7 +299,7 @@ test('the map shows shop and home until the rider has a position, but not instea
   const setOff = viewOf('delivery', 'in_transit');
   assert.equal(previewed(viewOf('delivery', 'ready_for_pickup')), true);
   assert.equal(previewed(setOff), true);
-  assert.match(seen(setOff, {story}).mapDescription, /^The shop is 0.6 miles from you.$/);
+  assert.match(seen(setOff, {story}).mapDescription, /^The vendor is 0.6 miles from you.$/);
   assert.equal(previewed(underway('delivery')), false);
   assert.equal(previewed(underway('delivery', {tracking: 'paused', text: 'paused'})), false);
   assert.deepEqual([previewed(setOff, {isReassigned: true}), previewed(setOff, {isKept: true})], [false, false]);
@@ -366,6 +366,6 @@ test('the apology for a promise of another day names the day', () => {
   const until = Date.UTC(2026, 10, 20, 17);
   const view = viewOf('service', 'assigned', {display: {window: {from: until - 7_200_000, until}}});
   const said = (hours) => seen(view, {wall: until + hours * 3_600_000}).apology.replace(/\s/g, ' ');
-  assert.match(said(16), /promised \(by Nov 20, 5:00 PM\)/);
-  assert.match(said(2), /promised \(by 5:00 PM\)/);
+  assert.match(said(16), /promised by Nov 20, 5:00 PM\./);
+  assert.match(said(2), /promised by 5:00 PM\./);
 });

@@ -14,16 +14,16 @@ const apology = (now, more = {}) => apologyText(view(), {eta: null, serverTime: 
 test('the page apologizes once the promised time has passed, and not before', () => {
   assert.equal(apology(UNTIL), '');
   assert.equal(apology(UNTIL + SLACK), '');
-  assert.equal(apology(UNTIL + SLACK + 1), 'We’re sorry – this is taking longer than promised (by 15:00).');
+  assert.equal(apology(UNTIL + SLACK + 1), 'We’re sorry – this is running late. It was promised by 15:00.');
   assert.equal(apologyText({clockOffset: 0, display: null}, {eta: null, serverTime: UNTIL * 2}, clock, allWords.en), '');
 });
 
 test('an arrival that is expected after the promised time is admitted before it has passed', () => {
   const eta = (minutes) => ({state: 'ok', arrivesAt: UNTIL + minutes * 60_000});
-  assert.match(apology(UNTIL - 600_000, {eta: eta(5)}), /taking longer/);
+  assert.match(apology(UNTIL - 600_000, {eta: eta(5)}), /running late/);
   assert.equal(apology(UNTIL - 600_000, {eta: eta(-1)}), '');
   // An estimate that has passed says nothing about the arrival.
-  assert.match(apology(UNTIL + 600_000, {eta: eta(-1), isLate: true}), /taking longer/);
+  assert.match(apology(UNTIL + 600_000, {eta: eta(-1), isLate: true}), /running late/);
 });
 
 test('a range of times is written like every other time, in both languages', () => {
@@ -37,9 +37,9 @@ test('the end says who came and how long it took, as far as it is known', () => 
   const told = (story, kind = 'delivery', language = 'en') =>
     outcome({}, {kind, story: {times: {}, rider: null, ...story}, locale: language}, allWords[language]);
   const times = {pending_vendor_acceptance: UNTIL, delivered: UNTIL + 34 * 60_000};
-  assert.equal(told({times, rider: 'Rosa'}), 'Brought by Rosa, 34 minutes after you ordered.');
-  assert.equal(told({rider: 'Rosa'}), 'Brought by Rosa.');
-  assert.equal(told({times}), 'Here 34 minutes after you ordered.');
+  assert.equal(told({times, rider: 'Rosa'}), 'Delivered by Rosa, 34 minutes after you ordered.');
+  assert.equal(told({rider: 'Rosa'}), 'Delivered by Rosa.');
+  assert.equal(told({times}), 'Delivered 34 minutes after you ordered.');
   assert.equal(told({}), '');
   assert.equal(told({times: {...times, delivered: UNTIL + LONGEST_TOLD + 1}}), '');
   assert.equal(told({times: {...times, delivered: UNTIL - 1}}), '');

@@ -83,7 +83,7 @@ import Testing
         try await ZoneStage.set { stage in
             let index = GeoIndex(live: stage.client, settings: LiveStateSettings())
             let here = Coordinate(latitude: 52.5, longitude: 13.4)!
-            // One rider about every metre, and every third is available.
+            // One rider about every meter, and every third is available.
             for number in 0..<90 {
                 let rider = PersonID("r\(number)")!
                 if number.isMultiple(of: 3) { try await stage.online(rider) } else { try await stage.describe(rider) }
@@ -97,7 +97,7 @@ import Testing
             #expect(try await nearest(1000, 100).count == 30)
             let close = try await nearest(10, 100)
             #expect(close.map(\.rider.text) == ["r0", "r3", "r6", "r9"] || close.count == 3)
-            #expect(close.allSatisfy { $0.metres <= 10.5 })
+            #expect(close.allSatisfy { $0.meters <= 10.5 })
             #expect(try await nearest(0.01, 5).count <= 1)
             try await index.forget(PersonID("r0")!, in: ZoneStage.zone).get()
             #expect(try await nearest(1000, 1).map(\.rider.text) == ["r3"])

@@ -25,7 +25,7 @@ class Follower:
 
     def hear_place(self, lat: float, within: float = SMOOTHED) -> None:
         """Waits until the rider is at this latitude, or returns immediately if they already were. The gateway smooths the way,
-        so two metres do not count.
+        so two meters do not count.
 
         Args:
             within: degrees; more after a sudden movement, whose speed the gateway takes to last.

@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: [Vehicle.foot, .bicycle, .car, nil])
-    func `accurate readings are shown within metres, at once`(vehicle: Vehicle?) {
+    func `accurate readings are shown within meters, at once`(vehicle: Vehicle?) {
         for seed in 0..<5 as Range<UInt64> {
             var filter = PositionFilter(.of(vehicle))
             let top = vehicle == .foot ? 1.4 : vehicle == .bicycle ? 5.0 : 14

@@ -14,7 +14,7 @@ CONNECT_WITHIN, GOAWAY_GRACE, ASK_AGAIN_AFTER = 15.0, 2.0, 1.0
 SESSION_LIMIT, FIRST_REFUSAL, LAST_REFUSAL = 4009, 4500, 4999
 # A message that arrives this long after its time, in s, counts as an interruption from that time on.
 LATE = 1.0
-METRES_PER_DEGREE = 111_320
+METERS_PER_DEGREE = 111_320
 
 
 def reconnect_delay(failures, not_before, now):
@@ -298,9 +298,9 @@ class Rider(Client):
     def report(self):
         """Sends the reading of the time that was planned: a late generator does not hide latency."""
         self.seq += 1
-        metres = 5 * (self.due - self.began)
+        meters = 5 * (self.due - self.began)
         fix = {
-            "at": int(self.due * 1000), "lat": round(41.9 + metres / METRES_PER_DEGREE, 7), "lon": 12.5, "acc": 5, "spd": 5,
+            "at": int(self.due * 1000), "lat": round(41.9 + meters / METERS_PER_DEGREE, 7), "lon": 12.5, "acc": 5, "spd": 5,
             "hdg": 0}
         self.socket.send({"type": "location", "job": self.job, "seq": self.seq, "fixes": [fix]})
         self.unanswered = True

@@ -140,9 +140,9 @@ package struct GeoIndex: Sendable {
             guard let found = answer.array else { throw RedisError.unexpectedAnswer(command: "GEOSEARCH") }
             let near = found.compactMap { entry -> ZonePool.Candidate? in
                 guard let parts = entry.array, parts.count == 2, let rider = parts[0].text.flatMap({ PersonID($0) }),
-                    let metres = parts[1].text.flatMap({ Double($0) }), metres.isFinite, metres >= 0
+                    let meters = parts[1].text.flatMap({ Double($0) }), meters.isFinite, meters >= 0
                 else { return nil }
-                return ZonePool.Candidate(rider: rider, metres: metres)
+                return ZonePool.Candidate(rider: rider, meters: meters)
             }
             if near.count < found.count { self.live.refuse(key, by: "GEOSEARCH") }
             return near

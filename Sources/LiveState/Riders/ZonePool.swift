@@ -66,7 +66,7 @@ package struct ZonePool: Sendable {
     /// A rider of the pool, and its distance.
     package struct Candidate: Sendable, Hashable {
         package var rider: PersonID
-        package var metres: Double
+        package var meters: Double
     }
 
     /// Number of riders that one search for the nearest may return.

@@ -61,7 +61,7 @@ extension Routes {
         else { throw Self.badRequest("near must be lat,lon: -90 to 90 and -180 to 180 degrees, and not both 0.") }
         let nearest = try await self.result(of: self.pool.nearest(to: place, in: zone, within: radius, limit: limit))
         let members = nearest.map {
-            PoolDocument.Member(rider: $0.rider.text, distance: ($0.metres * 10).rounded() / 10, heartbeat: nil)
+            PoolDocument.Member(rider: $0.rider.text, distance: ($0.meters * 10).rounded() / 10, heartbeat: nil)
         }
         return try Self.json(
             PoolDocument(zone: zone.text, riders: members, count: nil, version: nil))

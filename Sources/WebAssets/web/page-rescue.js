@@ -10,7 +10,7 @@
   const RELOADED = 'enroute.reloaded';
 
   const words = {
-    en: {lost: 'Something didn’t load.', slow: 'This is taking longer than usual …', again: 'Try again'},
+    en: {lost: 'Something didn’t load.', slow: 'This is taking longer than usual…', again: 'Try again'},
     de: {lost: 'Etwas wurde nicht geladen.', slow: 'Das dauert länger als sonst …', again: 'Noch einmal versuchen'},
   }[document.documentElement.lang.toLowerCase().startsWith('de') ? 'de' : 'en'];
 

@@ -5,19 +5,19 @@ export const permissionWords = {
   en: {
     explaining: {
       title: 'Share your location while you travel?',
-      text: 'Travel Mode shows your customer where you are and when you arrive.',
+      text: 'Travel Mode shows your customer where you are and when you’ll arrive.',
       points: ['Only while Travel Mode is on, and only for this task',
-        'Stops by itself at the end of the trip, or at the time limit',
+        'Stops automatically at the end of the trip, or at the time limit',
         'Your route is not recorded'],
-      last: 'Your browser asks next. “While using” is enough – we never need more.',
+      last: 'Your browser will ask next. “While using” is enough – we never need more.',
       main: 'Continue', other: 'Not now',
     },
     presence: {
       title: 'Share your location while you are online?',
       text: 'You’ll be offered tasks near you.',
       points: ['Only while you are online and this page is open',
-        'Only your dispatcher’s system gets it, and deletes it within minutes'],
-      last: 'Your browser asks next. “While using” is enough – we never need more. You can also continue without it.',
+        'Only your dispatcher’s system receives it, and it’s deleted within minutes'],
+      last: 'Your browser will ask next. “While using” is enough – we never need more. You can also continue without it.',
       main: 'Continue', other: 'Not now',
     },
     asking: {
@@ -26,13 +26,13 @@ export const permissionWords = {
     },
     refused: {
       title: 'Location is blocked',
-      text: 'Travel Mode needs your location, so it wasn’t activated. Allow it in the settings:',
+      text: 'Travel Mode needs your location, so it wasn’t activated. Allow location access in the settings:',
       main: 'I have allowed it', other: 'OK',
     },
     dismissed: {
       title: 'The permission question was closed',
-      text: 'Travel Mode needs your location, so it wasn’t activated. If the question doesn’t come back, allow it in '
-        + 'the settings:',
+      text: 'Travel Mode needs your location, so it wasn’t activated. If the prompt doesn’t reappear, allow '
+        + 'location access in the settings:',
       main: 'Ask again', other: 'Not now',
     },
     services: {
@@ -48,7 +48,7 @@ export const permissionWords = {
     },
     insecure: {
       title: 'This page is not secure',
-      text: 'Browsers share the location only with pages whose address starts with https. '
+      text: 'Browsers share your location only with pages whose address starts with https. '
         + 'Ask your dispatcher for the right address.', other: 'OK',
     },
     unsupported: {
@@ -58,7 +58,7 @@ export const permissionWords = {
     },
     stillNot: 'Your browser still blocks it. Check the steps, or reload this page.',
     navigateAnyway: 'Navigate anyway',
-    allowed: 'Location is allowed.',
+    allowed: 'Location access is allowed.',
     settings: {
       chromeAndroid: ['Tap the icon to the left of the address', 'Tap “Permissions”, then “Location”',
         'Choose “Allow while visiting the site”'],
@@ -100,7 +100,7 @@ export const permissionWords = {
       title: 'Standort teilen, solange Sie online sind?',
       text: 'Dann bekommen Sie Aufträge in Ihrer Nähe.',
       points: ['Nur solange Sie online sind und diese Seite offen ist',
-        'Nur das System Ihrer Disposition bekommt ihn und löscht ihn nach Minuten'],
+        'Nur das System Ihrer Disposition erhält ihn; nach wenigen Minuten wird er gelöscht'],
       last: 'Gleich fragt Ihr Browser. „Bei Verwendung“ genügt – mehr brauchen wir nie. Es geht auch ohne.',
       main: 'Weiter', other: 'Nicht jetzt',
     },
@@ -110,14 +110,14 @@ export const permissionWords = {
     },
     refused: {
       title: 'Der Standort ist blockiert',
-      text: 'Der Fahrtmodus braucht Ihren Standort und wurde nicht eingeschaltet. Erlauben Sie ihn in den '
-        + 'Einstellungen:',
+      text: 'Der Fahrtmodus braucht Ihren Standort und wurde nicht eingeschaltet. Erlauben Sie den '
+        + 'Standortzugriff in den Einstellungen:',
       main: 'Ich habe ihn erlaubt', other: 'OK',
     },
     dismissed: {
       title: 'Die Frage wurde geschlossen',
       text: 'Der Fahrtmodus braucht Ihren Standort und wurde nicht eingeschaltet. Kommt die Frage nicht wieder, '
-        + 'erlauben Sie ihn in den Einstellungen:',
+        + 'erlauben Sie den Standortzugriff in den Einstellungen:',
       main: 'Noch einmal fragen', other: 'Nicht jetzt',
     },
     services: {
@@ -133,7 +133,7 @@ export const permissionWords = {
     },
     insecure: {
       title: 'Diese Seite ist nicht sicher',
-      text: 'Browser geben den Standort nur an Seiten weiter, deren Adresse mit https beginnt. '
+      text: 'Browser geben Ihren Standort nur an Seiten weiter, deren Adresse mit https beginnt. '
         + 'Fragen Sie Ihre Disposition nach der richtigen Adresse.', other: 'OK',
     },
     unsupported: {
@@ -144,7 +144,7 @@ export const permissionWords = {
     },
     stillNot: 'Ihr Browser blockiert ihn noch. Prüfen Sie die Schritte oder laden Sie diese Seite neu.',
     navigateAnyway: 'Trotzdem navigieren',
-    allowed: 'Der Standort ist erlaubt.',
+    allowed: 'Der Standortzugriff ist erlaubt.',
     settings: {
       chromeAndroid: ['Tippen Sie auf das Symbol links neben der Adresse', 'Dann auf „Berechtigungen“ und „Standort“',
         'Wählen Sie „Beim Besuch der Website zulassen“'],

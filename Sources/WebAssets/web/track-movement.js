@@ -46,9 +46,9 @@ export const ON_ROUTE = 25;
 const ALONG_ROUTE = 100;
 
 /** Returns the place at a distance in a direction, computed on a plane: exact enough for 20 s of driving. */
-export function onward(from, heading, metres) {
-  const north = metres * Math.cos(heading * RADIANS) / EARTH / RADIANS;
-  const east = metres * Math.sin(heading * RADIANS) / EARTH / RADIANS / Math.max(0.01, Math.cos(from.lat * RADIANS));
+export function onward(from, heading, meters) {
+  const north = meters * Math.cos(heading * RADIANS) / EARTH / RADIANS;
+  const east = meters * Math.sin(heading * RADIANS) / EARTH / RADIANS / Math.max(0.01, Math.cos(from.lat * RADIANS));
   return {lat: from.lat + north, lon: from.lon + east};
 }
 
@@ -176,13 +176,13 @@ export class Movement {
     const reported = Math.min(position.spd ?? 0, before
       ? distance(before, position) / seconds * TOLD.factor + TOLD.margin : FASTEST, FASTEST);
     let derived = before ? [before.speed, before.course] : [0, null];
-    const metres = distance(this.#anchor, position);
+    const meters = distance(this.#anchor, position);
     const ms = position.at - this.#anchor.at;
-    if (metres >= ANNOUNCED_SHIFT) {
-      const speed = ms > 0 ? metres / ms * 1000 : 0;
+    if (meters >= ANNOUNCED_SHIFT) {
+      const speed = ms > 0 ? meters / ms * 1000 : 0;
       derived = [speed <= FASTEST ? speed : 0, bearing(this.#anchor, position)];
     } else if (ms > UNDECIDED || ms < 0) derived = [0, null];
-    if (metres >= ANNOUNCED_SHIFT || ms > UNDECIDED || ms < 0) this.#anchor = position;
+    if (meters >= ANNOUNCED_SHIFT || ms > UNDECIDED || ms < 0) this.#anchor = position;
     // The second position is the first with a speed.
     const limit = before?.course == null ? FASTEST : before.speed + ACCELERATION * seconds;
     return [position.spd == null ? Math.min(derived[0], limit) : reported, position.hdg ?? derived[1]];
@@ -226,7 +226,7 @@ export class Movement {
     const isUsable = speed > RESTS && this.#cameAt - this.#heardAt < RECKONING;
     const ms = isUsable ? Math.min(this.#reckoning, Math.max(0, now - this.#heardAt)) : 0;
     if (this.#along !== null) {
-      const along = Math.min(this.#route.metres, this.#along + speed * ms / 1000);
+      const along = Math.min(this.#route.meters, this.#along + speed * ms / 1000);
       return {...this.#route.at(along), along};
     }
     return course === null || ms === 0 ? this.#fix : onward(this.#fix, course, speed * ms / 1000);

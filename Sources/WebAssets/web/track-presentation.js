@@ -218,10 +218,10 @@ function etaText(eta, when, {serverTime, locale, timeZone, clockOffset}, words) 
 
 /** Describes the map in a sentence. A stale position is described in the past tense. */
 function mapDescription(view, {kind, isStale, eta, serverTime, locale, timeZone}, words) {
-  const metres = distance(view.position, view.destination);
+  const meters = distance(view.position, view.destination);
   const who = words.rider[kind];
-  if (isStale) return words.lastSeen(who, distanceText(metres, locale, {spoken: true}));
-  return mapText({who, metres, eta, serverTime, clockOffset: view.clockOffset, timeZone}, locale);
+  if (isStale) return words.lastSeen(who, distanceText(meters, locale, {spoken: true}));
+  return mapText({who, meters, eta, serverTime, clockOffset: view.clockOffset, timeZone}, locale);
 }
 
 /**

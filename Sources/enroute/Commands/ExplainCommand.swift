@@ -78,7 +78,7 @@ struct ExplainCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await exitingCleanly {
-            let configuration = try ProcessConfiguration(file: self.config)
+            let configuration = try ProcessConfiguration(file: self.config, command: "explain")
             let addresses = try configuration.redis(
                 withDev: "send GET /api/v1/jobs/<job>/explanation (or riders/<rider>/explanation) with the token of ops"
             )

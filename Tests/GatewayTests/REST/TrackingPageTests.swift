@@ -42,7 +42,7 @@ import Testing
             #expect(page.headers["cache-control"] == "no-store" && page.headers["content-language"] == "en")
             #expect(page.text.contains(#"<html lang="en">"#))
             #expect(page.text.contains(#"<h1 id="headline" tabindex="-1">Your technician is on the way</h1>"#))
-            #expect(page.text.contains("The live map appears as soon as they share their location."))
+            #expect(page.text.contains("The live map will appear as soon as they share their location."))
             let read = try await gateway.rest("GET", "/api/v1/jobs/\(job)", by: "anna", .customer)
             #expect(try Self.first(page) == JSONValue(json: Array(read.text.utf8)))
             let german = try await gateway.rest(

@@ -25,7 +25,7 @@
                             systemImage: step.state == .complete ? "checkmark.circle.fill" : "circle")
                     }
                 } else if let error = self.job.error {
-                    Text(error.code == .notFound ? "This order cannot be followed." : "Following failed.")
+                    Text(error.code == .notFound ? "We can’t find this order or visit." : "Following failed.")
                 }
             }
             .task { await self.job.follow(self.client) }

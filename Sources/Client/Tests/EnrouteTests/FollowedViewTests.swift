@@ -239,8 +239,8 @@ import Testing
     }
 
     @Test func `distances are great-circle distances`() {
-        let metres = Place(latitude: 52.52, longitude: 13.405).distance(to: Place(latitude: 48.1375, longitude: 11.575))
-        #expect(abs(metres - 504_200) < 1_000)
+        let meters = Place(latitude: 52.52, longitude: 13.405).distance(to: Place(latitude: 48.1375, longitude: 11.575))
+        #expect(abs(meters - 504_200) < 1_000)
     }
 }
 

@@ -5,7 +5,7 @@ import REST
 
 extension SettingsTable {
     static let pages = SettingGroup(
-        "Pages", "",
+        "Pages", "[Make the pages your own](theming.md) shows these settings together, and what else can be changed.",
         [
             Setting(
                 "ENROUTE_PAGES_DIR", .text("path of a directory"), "Directory whose files replace the built-in pages.",
@@ -13,11 +13,11 @@ extension SettingsTable {
                     Files replace built-in ones of the same name (`track.html`, `page.css`, …): for a logo, colors or
                     wording. They are read at each request. A page's script (`track.js`, `rider.js`, `ops.js`) is sent as
                     one file together with the modules it imports. Addresses in `href="/…"` and `src="/…"` are sent as
-                    relative ones, so that they also work below a path prefix.
+                    relative ones, so that they also work under a path prefix.
                     """),
             Setting(
                 "ENROUTE_PAGES_NAME", .text("1 to 40 characters"), default: .value(REST.PageSettings.defaultName),
-                "Your name, on the customer’s page and on the home screen of a phone.",
+                "Your name, on the customer's page and on the home screen of a phone.",
                 details: """
                     The customer's page is installed under this name, the others as `<name> Rider` and
                     `<name> Operations`.
@@ -39,12 +39,12 @@ extension SettingsTable {
                 "The same for dark pages.", details: "It must be light enough to be read on a dark page."),
             Setting(
                 "ENROUTE_PAGES_SUPPORT_URL", .text("`https://…`, `mailto:…` or `tel:…`"),
-                "Where customers get help: the customer’s page links to it.",
+                "Where customers get help: the customer's page links to it.",
                 details: "Without it the page offers no help."),
             Setting(
                 "ENROUTE_PAGES_NOTES", .choice(REST.CustomerAction.allCases.map(\.rawValue)),
                 default: .value(libraryDefaults.customerNotes.rawValue),
-                "Who may leave a note for the rider on the customer’s page.",
+                "Who may leave a note for the rider on the customer's page.",
                 details: """
                     `signed-in`: the customer with a token. `links`: everybody with a tracking link too, because most
                     customers have nothing else. The page then no longer offers to share the link, because whoever has it
@@ -53,7 +53,7 @@ extension SettingsTable {
             Setting(
                 "ENROUTE_PAGES_CANCEL", .choice(REST.CustomerAction.allCases.map(\.rawValue)),
                 default: .value(libraryDefaults.customerCancelling.rawValue),
-                "Who may cancel on the customer’s page, while the status allows it.",
+                "Who may cancel on the customer's page, while the status allows it.",
                 details: """
                     Customers can cancel in `pending_vendor_acceptance`, `assigned` and `allocation_failed`. The values are
                     those of `ENROUTE_PAGES_NOTES`. The order system is notified as of any change of status.
@@ -75,14 +75,14 @@ extension SettingsTable {
                     """),
             Setting(
                 "ENROUTE_PAGES_FRAME_ANCESTORS", .list("an origin such as `https://shop.example`"),
-                "Web pages that may show the tracking page in a frame.",
+                "Web pages that may show the customer's page in a frame.",
                 details: """
-                    The tracking page is sent with these origins as `frame-ancestors` of its Content-Security-Policy.
+                    The customer's page is sent with these origins as `frame-ancestors` of its Content-Security-Policy.
                     Without it, no page may frame it. The rider's page and the operations page can never be framed.
                     """),
             Setting(
                 "ENROUTE_PAGES_LANGUAGES_DIR", .text("path of a directory"),
-                "Further languages for the customer’s page: a file for each, such as `fr.json`.",
+                "Additional languages for the customer's page: a file for each, such as `fr.json`.",
                 details: """
                     `enroute config --language-template` prints a file to translate, with all texts in English. A text that
                     a file lacks stays English and is listed in a warning when the gateway starts; an unknown
@@ -92,7 +92,7 @@ extension SettingsTable {
                     """),
             Setting(
                 "ENROUTE_PAGES_TRANSLATION_FILES", .list("path of a JSON file"),
-                "Further languages for statuses and tracking states only.",
+                "Additional languages for statuses and tracking states only.",
                 details: """
                     Each file must be complete; a missing text is an error that names it.
                     `GET /api/v1/texts?language=en` returns a complete file. A file for `en` or `de` replaces the built-in

@@ -17,7 +17,7 @@ extension SettingsTable {
         "Arrival times",
         """
         Without a provider, and while no provider answers, the streets of a file are used, and then the built-in
-        estimator. Azure Maps and Mapbox know the traffic; they receive the rider's location and its destination.
+        estimator. Azure Maps and Mapbox know the traffic; they receive the rider's location and the destination.
         """,
         [
             Setting(
@@ -29,8 +29,8 @@ extension SettingsTable {
                 "ENROUTE_ETA_BEFORE_PICKUP", .onByDefault, default: .value("on"),
                 "Whether a delivery has an arrival time before its rider is on the way.",
                 details: """
-                    It follows from the status, from the two settings below and from the way from the shop to the customer; both
-                    places must be known, and a rider assigned. The rider's position is not used.
+                    It follows from the status, from the two settings below and from the route from the vendor to the
+                    customer; both places must be known, and a rider assigned. The rider's position is not used.
                     """),
             Setting(
                 "ENROUTE_ETA_PREPARATION_SECONDS", .integer(0...86_400, unit: "seconds"),

@@ -4,7 +4,7 @@ extension SettingsTable {
     static let push = SettingGroup(
         "Push messages",
         """
-        "2 minutes away" on the customer's phone or computer, also when the page is closed (Web Push). The customer's page
+        "2 minutes away" on the customer's phone or computer, even when the page is closed (Web Push). The customer's page
         offers it once there is a key. The push service of the browser's vendor forwards the message, and cannot read it.
         """,
         [

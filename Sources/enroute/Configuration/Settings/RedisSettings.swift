@@ -15,12 +15,12 @@ extension SettingsTable {
                 "ENROUTE_REDIS_LIVE_URL", .text(redisURL), default: .required,
                 "Redis for positions, travel mode and other short-lived data; must not persist.",
                 details: "In production the gateway does not start when this Redis persists anything.", secrecy: .url,
-                commands: ["serve", "audit", "revoke", "webhooks"]),
+                commands: ["serve", "audit", "explain", "revoke", "webhooks"]),
             Setting(
                 "ENROUTE_REDIS_LEDGER_URL", .text(redisURL),
                 default: .described("the value of `ENROUTE_REDIS_LIVE_URL`, which only development allows"),
                 "Redis for jobs, statuses, audit trail and revocations; should persist.", secrecy: .url,
-                commands: ["serve", "audit", "revoke", "webhooks"]),
+                commands: ["serve", "audit", "explain", "revoke", "webhooks"]),
             Setting(
                 "ENROUTE_REDIS_LIVE_ADMIN_URL", .text(redisURL),
                 "A Redis user of the live Redis that may read its configuration.",
@@ -38,7 +38,7 @@ extension SettingsTable {
                 .text("at most 64 ASCII characters without spaces and without `{ } * ? [ ] \\`"),
                 "Prefix of every key and channel.",
                 details: "Lets several installations share a Redis. All gateways of an installation use the same one.",
-                commands: ["serve", "audit", "revoke", "webhooks"]),
+                commands: ["serve", "audit", "explain", "revoke", "webhooks"]),
             Setting(
                 "ENROUTE_REDIS_LEDGER_WAIT_REPLICAS",
                 .text("`majority`, `all`, or a whole number from 0 to \(ProcessConfiguration.maxReplicas)"),

@@ -33,6 +33,9 @@ enum SettingsReference {
 
         An unknown name is an error too, in the file and among the variables that begin with `ENROUTE_`, and the closest known
         name is suggested. Variables that Kubernetes sets for services called `enroute…` are ignored.
+
+        *Used by* lists the commands that need a setting; a setting without that line is for `serve`. `check` and `config` read every
+        setting.
         """
 
     static var page: String {

@@ -106,7 +106,7 @@ extension SettingsTable {
                 default: .described("`JWT`, `at+jwt` or no type"), "Required value of `typ` in the token's header.",
                 commands: uses),
             Setting(
-                "ENROUTE_TOKEN_PROVIDERS_FILE", .text("path of a file"), "Further identity providers.",
+                "ENROUTE_TOKEN_PROVIDERS_FILE", .text("path of a file"), "Additional identity providers.",
                 details: """
                     The file has a section for each provider: a line with its name in brackets, then the settings of this
                     group without `ENROUTE_TOKEN_`. `ISSUER` and `AUDIENCE` are required. At most

@@ -13,7 +13,7 @@ extension SettingsTable {
         [
             Setting(
                 "ENROUTE_TRACKING_MAX_SHARING_SECONDS", .integer(1...14_400, unit: "seconds"),
-                default: .seconds(state.maxSharingDuration), "How long a rider may share its location for one job.",
+                default: .seconds(state.maxSharingDuration), "How long a rider may share their location for one job.",
                 details: """
                     Counted from the first start of travel mode for the job, whether travel mode is on or off in between.
                     Four hours is the maximum.
@@ -24,7 +24,7 @@ extension SettingsTable {
                 details: """
                     Followers are then notified that the location is stale and that the arrival time is being recalculated,
                     and why the rider sends nothing, as far as that is known.
-                    """),
+                    """, commands: ["serve", "explain"]),
             Setting(
                 "ENROUTE_TRACKING_MAX_PLAUSIBLE_SPEED_MPS", .integer(1...100_000, unit: "meters per second"),
                 default: .number(Int(libraryDefaults.validation.fastestMetersPerSecond)),

@@ -126,7 +126,7 @@ function makeButton({id}) {
 }
 
 export function resultText({isRunning, result}) {
-  return isRunning ? 'Happening now …' : result ?? '';
+  return isRunning ? 'Happening now…' : result ?? '';
 }
 
 const REAL = 'All of it is real: processes are killed and connections are cut.';

@@ -218,11 +218,11 @@ extension WireSnapshot.Step {
 extension Position {
     /// Whether a rider could have travelled from here to there in the time between the two readings.
     fileprivate func reaches(_ other: Position, fastest: Double) -> Bool {
-        let metres = self.place.distance(to: other.place)
+        let meters = self.place.distance(to: other.place)
         // Within the accuracy of both readings the rider may not have moved at all.
         let open = (self.accuracy ?? 0) + (other.accuracy ?? 0)
         let seconds = max(0, other.measuredAt.timeIntervalSince(self.measuredAt))
-        return metres <= open || metres - open <= fastest * seconds
+        return meters <= open || meters - open <= fastest * seconds
     }
 }
 
