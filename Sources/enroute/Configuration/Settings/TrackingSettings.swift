@@ -68,8 +68,8 @@ extension SettingsTable {
                 default: .seconds(state.retention), "How long a job is stored after its last change.",
                 details: """
                     Open jobs count too: one that nobody changes for that long, for example a pre-order, is deleted without
-                    an event. The value must be at least `ENROUTE_TRACKING_MAX_SHARING_SECONDS`. Revocations are stored for
-                    the same time, but for at least 48 hours.
+                    an event. The value must be at least `ENROUTE_TRACKING_MAX_SHARING_SECONDS`. Revocations and browsers to
+                    notify are stored for the same time, but for at least 48 hours.
                     """,
                 commands: ["serve", "revoke"]),
             Setting(
