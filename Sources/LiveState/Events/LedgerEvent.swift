@@ -94,7 +94,10 @@ package struct LedgerEvent: Sendable, Hashable {
     /// The event as JSON: the structured mode of CloudEvents.
     package var body: String {
         // No member but `data`, which is JSON, contains a character that JSON escapes.
-        let date = Date(timeIntervalSince1970: Double(self.time) / 1000)
+        //
+        // Adds half a millisecond, because the style truncates and a floating-point number of seconds may be a little too
+        // small.
+        let date = Date(timeIntervalSince1970: (Double(self.time) + 0.5) / 1000)
         var body =
             "{\"specversion\":\"1.0\",\"id\":\"\(self.id)\",\"source\":\"/enroute\",\"type\":\"\(self.kind.rawValue)\""
         body += ",\"subject\":\"\(self.subject)\",\"time\":\"\(Self.style.format(date))\""
