@@ -102,13 +102,14 @@ extension EndpointWorker {
                 (outcome, due) = (.retry, now + delay.milliseconds)
             } else {
                 outcome = .dead
-                self.counts.add(.webhooksGivenUp)
             }
         }
         let (how, next, why) = (outcome, due, reason)
         let left = try await self.persist(of: event.subject) {
             try await self.store.settle(event, for: self.id, how, due: next, reason: why, by: self.holder)
         }
+        // It may have been erased meanwhile.
+        if outcome == .dead, left != nil { self.counts.add(.webhooksGivenUp) }
         if left == 0, self.unblock(event.subject, since: parks) { return false }
         return outcome == .delivered
     }

@@ -17,7 +17,7 @@ import Testing
         Scripts.riderHeartbeat, Scripts.expireRider, Scripts.assignRider, Scripts.advanceTask, Scripts.releaseRider,
         Scripts.riderSnapshot, Scripts.zoneSnapshot, Scripts.placeRiders,
         Scripts.holdLease, Scripts.parkEvent, Scripts.settleEvent, Scripts.replayEvent, Scripts.noteWebhook,
-        Scripts.forgetEvents,
+        Scripts.forgetEvents, Scripts.forwardEvent,
         Scripts.dropWaiting, Scripts.enlistWebhook, Scripts.rotateWebhook, Scripts.switchOnWebhook,
     ]
 

@@ -26,6 +26,9 @@ package struct LedgerEvent: Sendable, Hashable {
         /// Sent only by a test of an endpoint; not in the stream.
         case test = "enroute.webhook.test"
 
+        /// Start of the types of events about riders.
+        static let ofRiders = "enroute.rider."
+
         /// Whether the subject is a job.
         package var isAboutJob: Bool {
             switch self {
