@@ -36,7 +36,7 @@ extension EndpointWorker {
         // The events before these are all delivered, or wait in Redis, or were given up.
         let erased = new.erased
         try await self.persist(of: nil) { try await self.store.forgetErased(erased, of: self.id) }
-        try await self.settle(new.waiting)
+        try await self.settle(new.waiting, undelayed: erased)
         for (shard, page) in pages {
             guard let last = page.last else { continue }
             try await self.persist(of: nil) {

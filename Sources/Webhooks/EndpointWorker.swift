@@ -176,7 +176,9 @@ package actor EndpointWorker {
     // MARK: new events
 
     /// Returns when each of these events was delivered, or waits in Redis.
-    func settle(_ events: [String: [WaitingEvent]]) async throws {
+    ///
+    /// - Parameter undelayed: jobs of which no earlier event waits any more, so that the next one is due at once.
+    func settle(_ events: [String: [WaitingEvent]], undelayed: Set<String>) async throws {
         var behind: [String: [WaitingEvent]] = [:]
         for (subject, events) in events {
             if self.blocked.contains(subject) || self.lanes.has(subject) || self.health.isFailing {
@@ -191,7 +193,8 @@ package actor EndpointWorker {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (index, (subject, events)) in waiting.enumerated() {
                 if index >= WebhookSettings.connections { try await group.next() }
-                group.addTask { try await self.park(events, of: subject, failures: 0, delay: delay) }
+                let due = undelayed.contains(subject) ? .zero : delay
+                group.addTask { try await self.park(events, of: subject, failures: 0, delay: due) }
             }
             try await group.waitForAll()
         }
