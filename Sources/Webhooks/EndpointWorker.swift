@@ -12,7 +12,8 @@ package import Logging
 internal import Redis
 package import Telemetry
 
-/// The delivery to one endpoint by one gateway. Its attempts are in EndpointAttempts.swift.
+/// The delivery to one endpoint by one gateway. EndpointReading.swift reads the stream; the attempts are in
+/// EndpointAttempts.swift.
 package actor EndpointWorker {
     /// Sends an event to a webhook once.
     ///
@@ -177,7 +178,7 @@ package actor EndpointWorker {
 
     /// Returns when each of these events was delivered, or waits in Redis.
     ///
-    /// - Parameter undelayed: jobs of which no earlier event waits any more, so that the next one is due at once.
+    /// - Parameter undelayed: jobs of which no earlier event waits any longer, so that the next one is due at once.
     func settle(_ events: [String: [WaitingEvent]], undelayed: Set<String>) async throws {
         var behind: [String: [WaitingEvent]] = [:]
         for (subject, events) in events {

@@ -203,7 +203,7 @@ import Testing
 
     // MARK: the outboxes of a cluster
 
-    @Test func `an event that a gateway has read from an outbox does not follow the erasure of its record`()
+    @Test func `I7: an event that a gateway has read from an outbox does not follow the erasure of its record`()
         async throws
     {
         try await self.stage { stage, store in

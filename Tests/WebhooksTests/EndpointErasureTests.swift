@@ -29,7 +29,7 @@ import Webhooks
         return events.compactMap { $0.text?.prefix { $0 != " " } }.map { String($0) }
     }
 
-    @Test func `an event in the memory of a gateway does not outlive the erasure of its job`() async throws {
+    @Test func `I7: an event in the memory of a gateway does not outlive the erasure of its job`() async throws {
         try await WorkerStage.set(patience: .seconds(60), retries: Self.retries) { stage in
             stage.endpoint.hold(Self.job)
             stage.endpoint.answer { $0.id == "e.0" ? .failed(reason: "status 500") : .delivered }
