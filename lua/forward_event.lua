@@ -9,7 +9,7 @@
 -- KEYS[1]  events:{<shard>}          stream   all events of some jobs and riders
 -- KEYS[2]  events:{<shard>}:erased   zset     <job>.<epoch> of erased records, by the time of the mark
 -- ARGV[1]  id                     1 to 160 of [A-Za-z0-9._-]
--- ARGV[2]  type                   enroute.job. and 1 to 40 of [a-z_.]
+-- ARGV[2]  type                   enroute. and 1 to 56 of [a-z_.]
 -- ARGV[3]  time                   ms since the epoch, 1 to 16 digits
 -- ARGV[4]  subject                the job, 1 to 64 of [A-Za-z0-9_-]
 -- ARGV[5]  epoch                  of its record, 0 to 64 of [A-Za-z0-9_-]
@@ -27,8 +27,8 @@ local id, kind, at, subject, epoch, version, zone, data = unpack(ARGV)
 if #id > 160 or not string.match(id, '^[%w._-]+$') then
   return redis.error_reply('ERR forward_event: id must be 1 to 160 of [A-Za-z0-9._-]')
 end
-if #kind > 52 or not string.match(kind, '^enroute%.job%.[a-z_.]+$') then
-  return redis.error_reply('ERR forward_event: type must be enroute.job. and 1 to 40 of [a-z_.]')
+if #kind > 64 or not string.match(kind, '^enroute%.[a-z_.]+$') then
+  return redis.error_reply('ERR forward_event: type must be enroute. and 1 to 56 of [a-z_.]')
 end
 if #at > 16 or not string.match(at, '^%d+$') then
   return redis.error_reply('ERR forward_event: time must be ms since the epoch, 1 to 16 digits')
@@ -45,7 +45,7 @@ end
 if #zone > 64 or string.match(zone, '[^%w_-]') then
   return redis.error_reply('ERR forward_event: zone must be 0 to 64 of [A-Za-z0-9_-]')
 end
-if #data > 8192 or not string.match(data, '^{.*}$') then
+if #data > 8192 or not string.match(data, '^{.*}%s*$') then
   return redis.error_reply('ERR forward_event: data must be a JSON object of at most 8192 bytes')
 end
 

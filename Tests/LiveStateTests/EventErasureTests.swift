@@ -256,8 +256,8 @@ import Testing
             let numbers = ["", "x", "-1", "1.5", String(repeating: "1", count: 17)]
             var bad = ["", "a b", "a:b", "a\n", String(repeating: "a", count: 161)].map { (0, $0, "id must be") }
             bad += [
-                "", "enroute.job.", "enroute.rider.x", "enroute.job.A",
-                "enroute.job." + String(repeating: "a", count: 41),
+                "", "enroute.", "io.enroute.job.created", "enroute.job.A",
+                "enroute." + String(repeating: "a", count: 57),
             ]
             .map { (1, $0, "type must be") }
             bad += numbers.map { (2, $0, "time must be") }
