@@ -12,7 +12,7 @@ extension ClientMachine {
     /// switched off, even if the gateway cannot be reached. A job is resumed only if the request to switch it on was sent. If
     /// its answer is lost, the gateway refuses to resume what it never started.
     mutating func switchTravel(_ job: JobID, isActive: Bool, resumes: Bool, at moment: Moment) -> Int {
-        if !isActive { self.forget(job) }
+        if isActive { self.takenOver.remove(job) } else { self.forget(job) }
         let request = self.request(
             .travel(job, isActive: isActive, device: self.device, resumes: resumes), at: moment)
         if isActive, self.pending.contains(request) { self.travels[job] = Travel(request: request) }
@@ -35,6 +35,7 @@ extension ClientMachine {
     /// From now on neither resumes a job nor sends its queued readings.
     mutating func forget(_ job: JobID) {
         self.travels[job] = nil
+        self.unavailable[.job(job)] = nil
         self.fixes.forget(job)
     }
 
@@ -44,6 +45,7 @@ extension ClientMachine {
             refusal.ref == nil || refusal.ref == String(request)
         else { return }
         self.forget(job)
+        if error.code == .otherDevice { self.takenOver.insert(job) }
         // Nobody waits for the answer to a resumption.
         if !self.pending.contains(request) { self.effects.append(.outcome(.refused(job, error))) }
     }
@@ -63,5 +65,6 @@ extension ClientMachine {
             return
         }
         self.forget(job)
+        if error.code == .otherDevice { self.takenOver.insert(job) }
     }
 }
