@@ -110,6 +110,9 @@ import Testing
         for (at, seq) in [("1700000000000.0", "17.0"), ("1.7E12", "1.7E1"), ("1.700e+12", "17.00")] {
             let other = #"{"at":\#(at),"lat":\#(latitude),"lon":1.34049E1}"#
             #expect(try self.report(Self.message(other, seq: #""seq":\#(seq),"#)) == usual, "\(at)")
+            let body = Array(#"{"seq":\#(seq),"fixes":[\#(other)]}"#.utf8)
+            let batch = try body.withUnsafeBytes { try LocationBatch($0) }
+            #expect(batch.sequence == usual?.sequence && batch.fixes == usual?.fixes, "\(at)")
         }
     }
 
