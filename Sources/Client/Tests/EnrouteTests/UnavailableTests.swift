@@ -60,6 +60,8 @@ import Testing
         var client = PlayedClient.open()
         for job: JobID? in [Self.job, nil, "visit-2", "visit-3"] { self.explain(&client, .noFix, job) }
         let at = client.moment.wall
+        // Receivers report (0, 0) when they have no position.
+        client.change { $0.report(.at(at, 0, 0), jobs: ["visit-2"], battery: nil, at: $1) }
         client.change { $0.report(.at(at), jobs: [Self.job], battery: nil, at: $1) }
         client.change { _ = $0.switchTravel("visit-3", isActive: false, resumes: false, at: $1) }
         self.reconnect(&client)

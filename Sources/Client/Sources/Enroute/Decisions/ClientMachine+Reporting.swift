@@ -5,9 +5,7 @@ extension ClientMachine {
     mutating func report(_ fix: Fix, jobs: [JobID], battery: Double?, at moment: Moment) {
         var fix = fix
         fix.measuredAt = self.connection.clock.localTime(of: fix.measuredAt, at: moment.wall)
-        // The phone has a position again.
-        self.unavailable[.all] = nil
-        for job in jobs { self.unavailable[.job(job)] = nil }
+        if fix.place.isValid { self.forgetUnavailable(jobs) }
         // Another device reports for the other ones.
         let own = jobs.filter { !self.takenOver.contains($0) }
         if own.isEmpty, !jobs.isEmpty { return }

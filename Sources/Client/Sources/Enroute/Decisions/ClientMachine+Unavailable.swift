@@ -21,6 +21,12 @@ extension ClientMachine {
         for (silence, reason) in reasons { self.send(.unavailable(reason, silence.job), at: moment) }
     }
 
+    /// Forgets the reasons, because the phone has a position again.
+    mutating func forgetUnavailable(_ jobs: [JobID]) {
+        self.unavailable[.all] = nil
+        for job in jobs { self.unavailable[.job(job)] = nil }
+    }
+
     /// Forgets a reason that the gateway refuses: the job is not this rider's, or its travel mode is off.
     mutating func unavailableRefused(_ refusal: WireError, _ error: EnrouteError) {
         guard !error.isRetryable else { return }
