@@ -12,10 +12,13 @@ extension ClientMachine {
     /// switched off, even if the gateway cannot be reached. A job is resumed only if the request to switch it on was sent. If
     /// its answer is lost, the gateway refuses to resume what it never started.
     mutating func switchTravel(_ job: JobID, isActive: Bool, resumes: Bool, at moment: Moment) -> Int {
-        if isActive { self.takenOver.remove(job) } else { self.forget(job) }
+        if !isActive { self.forget(job) }
         let request = self.request(
             .travel(job, isActive: isActive, device: self.device, resumes: resumes), at: moment)
-        if isActive, self.pending.contains(request) { self.travels[job] = Travel(request: request) }
+        if isActive, self.pending.contains(request) {
+            self.travels[job] = Travel(request: request)
+            self.takenOver.remove(job)
+        }
         return request
     }
 
