@@ -123,7 +123,7 @@ extension EndpointWorker {
     // MARK: attempts
 
     private func attempt(_ event: WaitingEvent) async -> WebhookSender.Result {
-        guard let webhook = self.webhook else { return .failed(reason: "the webhook is not known") }
+        guard let webhook = self.webhook else { return .failed(reason: "the webhook is unknown") }
         let result = await self.send(event, webhook, WallClock.nowMilliseconds)
         guard self.isGoing else { return result }
         let now = WallClock.nowMilliseconds
@@ -168,7 +168,7 @@ extension EndpointWorker {
         }
     }
 
-    /// Stops the delivery. Events that wait stay, and further ones stay in the stream.
+    /// Stops the delivery. Waiting events stay, and newer ones stay in the stream.
     private func switchOff(_ reason: String) async {
         guard !self.isOver else { return }
         self.isOver = true

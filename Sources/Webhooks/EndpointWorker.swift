@@ -322,7 +322,7 @@ package actor EndpointWorker {
 
     /// The value of `lastError` while the waiting list is full.
     var fullReason: String? {
-        self.fullSince.map { _ in "\(WebhookStore.maxWaiting) events wait, further ones stay in the stream" }
+        self.fullSince.map { _ in "\(WebhookStore.maxWaiting) events are waiting; newer ones stay in the stream" }
     }
 
     private func reportFull() async {
@@ -332,7 +332,7 @@ package actor EndpointWorker {
             self.fullSince = now
             self.counts.add(.webhooksFull)
             self.logger.warning(
-                "waiting list of the webhook is full; further events stay in the stream",
+                "waiting list of the webhook is full; newer events stay in the stream",
                 metadata: [LogKey.webhook: "\(self.id)", LogKey.count: "\(WebhookStore.maxWaiting)"])
         }
         guard now - self.fullNotedAt >= Self.fullNoteInterval, let reason = self.fullReason else { return }

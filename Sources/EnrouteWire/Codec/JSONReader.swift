@@ -126,8 +126,12 @@ package struct JSONReader {
         case UInt8(ascii: "\""): try self.skipString()
         case UInt8(ascii: "t"), UInt8(ascii: "f"): _ = try self.boolean()
         case UInt8(ascii: "n"):
-            guard self.null() else { throw BadMessage("expected a value") }
-        default: _ = try self.double()
+            guard self.null() else { throw BadMessage("expected a value at byte \(start)") }
+        default:
+            guard self.peek.map(JSONNumber.mayHold) == true else {
+                throw BadMessage("expected a value at byte \(start)")
+            }
+            _ = try self.double()
         }
         return UnsafeRawBufferPointer(rebasing: self.bytes[start..<self.position])
     }

@@ -21,7 +21,7 @@ package struct WaitingEvent: Sendable, Hashable {
 }
 
 extension WebhookStore {
-    /// Maximum number of events that wait for one webhook. While it is reached, further events stay in the stream.
+    /// Maximum number of events that wait for one webhook. While it is reached, newer events stay in the stream.
     package static let maxWaiting = 100_000
     /// Maximum size of a stored event in bytes, as in the scripts.
     private static let longestEvent = 16_384

@@ -9,7 +9,7 @@ public struct RiderClient: Sendable {
     /// Declares the rider online or offline.
     ///
     /// - Parameters:
-    ///   - availability: whether the rider works.
+    ///   - availability: whether the rider is available for tasks.
     ///   - device: names the phone. The newest device of a rider counts.
     /// - Throws: `activeTask` with the tasks that the rider must finish or return first, `forbidden`, `rateLimited`,
     ///   `network`.
