@@ -13,8 +13,9 @@ public struct BadMessage: Error, Equatable, CustomStringConvertible {
 package struct JSONReader {
     /// The maximum nesting depth of objects and arrays.
     static let deepest = 8
-    /// The maximum length of a number in bytes.
-    static let longestNumber = 32
+    /// The maximum length of a number in bytes. The exact value of a coordinate as a Double,
+    /// which Java's `BigDecimal` writes, has up to 80.
+    package static let longestNumber = 128
 
     let bytes: UnsafeRawBufferPointer
     private(set) var position = 0
