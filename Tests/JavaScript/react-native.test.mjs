@@ -187,6 +187,31 @@ test('after the end of the app, the next start reports for the same jobs at the 
   assert.equal(second.sent[0].body.fixes[0].at, first.clock.wall() + 60_000);
 });
 
+test('a clock that is changed during the trip hides the rider for one report at most', async () => {
+  const accepted = [];
+  let ahead = 0;
+  const {clock, reporter} = phone({
+    wall: () => clock.wall() + ahead,
+    fetch: async (url, {body}) => {
+      const serverTime = clock.wall();
+      const isRight = JSON.parse(body).fixes.some(({at}) => Math.abs(serverTime - at) < 30_000);
+      accepted.push(isRight);
+      const answer = isRight ? {accepted: ['v'], refused: [], intervalSeconds: 1} : {code: 'future_position', status: 422};
+      return new Response(JSON.stringify({...answer, serverTime}), {status: isRight ? 200 : 422});
+    },
+  });
+  await reporter.setJobs(['v'], {clockOffset: 0});
+  for (const minutes of [0, 15, -15, 0]) {
+    ahead = minutes * 60_000;
+    for (let second = 0; second < 10; second += 1) {
+      await reporter.report({at: clock.wall() + ahead, lat: 41, lon: 12});
+      await clock.pass(1000);
+    }
+    const shown = accepted.splice(0);
+    assert.ok(shown.length >= 10 && shown.filter((isRight) => !isRight).length <= 1, `${minutes} min: ${shown}`);
+  }
+});
+
 test('a store that fails does not stop the reports', async () => {
   const storage = {load: async () => { throw new Error('no load'); }, save: async () => { throw new Error('no save'); }};
   const {clock, reporter, sent, faults} = phone({storage});
