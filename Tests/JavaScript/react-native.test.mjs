@@ -128,17 +128,15 @@ test('without a network the fixes wait and are repeated with the newest one', as
 });
 
 test('the fixes wait while a network shows its sign-in page, or a proxy refuses requests', async () => {
-  let page = ['<html>Please sign in</html>', {status: 200}];
-  const {clock, reporter} = phone({fetch: async () => new Response(...page)});
-  await reporter.setJobs(['v']);
   for (const status of [200, 408, 429]) {
-    page = ['<html>Please sign in</html>', {status}];
+    const pages = [new Response('<html>Please sign in</html>', {status}), new Response('{"accepted":["v"],"refused":[]}')];
+    const {clock, reporter, outcomes} = phone({fetch: async () => pages.shift()});
+    await reporter.setJobs(['v']);
     const {sent, error, waiting} = await expoTask(reporter)(expo(clock, 0));
-    assert.deepEqual([sent, error.retry, waiting > 0, reporter.intervalSeconds], [false, true, true, 1], `${status}`);
-    await clock.pass(30_000);
+    assert.deepEqual([sent, error.retry, waiting, reporter.intervalSeconds], [false, true, 1, 1], `${status}`);
+    await clock.pass(3_000);
+    assert.deepEqual([outcomes.at(-1).accepted, reporter.waiting], [['v'], 0], `${status}`);
   }
-  page = ['{"accepted":["v"],"refused":[]}', {status: 200}];
-  assert.equal((await expoTask(reporter)(expo(clock, 0))).waiting, 0);
 });
 
 test('a credential that never arrives delays the reports by 15 s and does not stop them', async () => {
