@@ -308,3 +308,32 @@ test('a follower sees what a phone in the background reports to a gateway', {ski
     await stage.close();
   }
 });
+
+test('one phone reports in the background and over the socket', {skip, timeout: 2 * PATIENCE}, async () => {
+  const stage = await Stage.open();
+  const [service, token] = [await stage.token('service', 'orders'), await stage.token('rider', 'rider-7')];
+  const device = 'my-phone';
+  const rider = new Enroute({url: stage.url, WebSocket: Socket, credential: () => ({token}), device});
+  try {
+    const orders = new Enroute({url: stage.url, WebSocket: Socket, credential: () => ({token: service})});
+    await orders.rest('POST', '/jobs', {body: {job: 'v', kind: 'service', customer: 'anna', rider: 'rider-7'}});
+    await orders.rest('POST', '/jobs/v/status', {body: {status: 'on_the_way'}});
+    const [accepted, errors] = [[], []];
+    rider.on('ok', ({replyTo, seq}) => { if (replyTo === 'location') accepted.push(seq); });
+    rider.on('error', ({replyTo, code}) => errors.push([replyTo, code]));
+    rider.start();
+    await until('the app is open', () => rider.connection.state === 'open');
+    await rider.travel('v', true);
+    const reporter = new BackgroundReporter({gateway: stage.url.replace('/v1', ''), device, credential: () => ({token})});
+    await reporter.setJobs(['v'], {clockOffset: rider.serverTime - Date.now()});
+    const {error, accepted: jobs} = await reporter.report({at: Date.now() - 1, lat: 41.9, lon: 12.5});
+    assert.deepEqual([error, jobs], [null, ['v']]);
+    rider.publish('v', {at: Date.now(), lat: 41.9, lon: 12.5});
+    await until('the gateway accepts the report of the app', () => accepted.length === 1);
+    assert.deepEqual(errors, []);
+    await reporter.setJobs([]);
+  } finally {
+    rider.stop();
+    await stage.close();
+  }
+});
