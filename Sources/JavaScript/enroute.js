@@ -160,6 +160,7 @@ export class Enroute {
       // After this call nothing is sent for the job, even if the gateway cannot be reached now.
       this.#travels.delete(job);
       this.#reasons.delete(job);
+      if (this.#travels.size === 0) this.#reasons.clear();
       this.#fixes.forget(job);
     }
     const answer = this.#requests.send(this.#travel(job, active, resume));

@@ -318,6 +318,20 @@ test('the reason for a silence is repeated in each session, once travel mode is 
   assert.equal(await precise, false, 'its answer was lost');
 });
 
+test('a reason for all jobs does not outlive the last trip', async () => {
+  const {enroute, clock, peer, comeBack} = await travelling('a');
+  enroute.reportUnavailable('hidden');
+  for (const active of [false, true]) {
+    const answer = enroute.travel('a', active);
+    peer.says(on('a'));
+    await answer;
+  }
+  const next = await comeBack();
+  next.says(on('a'));
+  await clock.pass(0);
+  assert.deepEqual(reasons(next), []);
+});
+
 test('a reason from before the newest reading, or from while travel mode was on earlier, is not repeated', async () => {
   const {enroute, clock, comeBack} = await travelling('a', 'b', 'c');
   for (const job of ['a', 'b', 'c']) enroute.reportUnavailable('no_fix', job);
