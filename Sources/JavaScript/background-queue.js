@@ -87,12 +87,11 @@ function newestOf(fixes) {
 /** ms until the next report is due; `null` if there is nothing to report. */
 export function due(state, wall) {
   if (state.waiting.length === 0 || state.jobs.length === 0) return null;
+  const {sentAt, interval, notBefore} = state;
   // A clock that was set back must not stop the reports.
-  const paced = wait(state.sentAt, state.interval * 1000, wall);
-  return Math.max(paced, state.notBefore === null ? 0 : Math.min(LONGEST_NOT_BEFORE, state.notBefore - wall), 0);
+  if (sentAt === null || sentAt > wall) return 0;
+  return Math.max(0, sentAt + interval * 1000 - wall, Math.min(notBefore, sentAt + LONGEST_NOT_BEFORE) - wall);
 }
-
-const wait = (since, ms, wall) => (since === null || since > wall ? 0 : since + ms - wall);
 
 /**
  * Returns the state while a report is sent, and the report: the newest readings, for the first job with the others in `jobs`.
@@ -113,14 +112,31 @@ export function reported(state, wall) {
   };
 }
 
-/** Returns the state after an answer: what was reported is done, unless a job may accept it later. */
-export function answered(state, report, answer) {
+/** Returns the state after an answer at `wall`: what was reported is done, unless a job may accept it later. */
+export function answered(state, report, answer, wall) {
   const refused = answer?.refused ?? [];
   const isRepeated = refused.some(({code}) => PASSING.includes(code));
-  return withoutEnded(next(state, {
+  const done = next(state, {
     failures: 0, interval: seconds(finite(answer?.intervalSeconds, state.interval)),
     waiting: isRepeated ? state.waiting : newerThan(report, state),
-  }), report, refused);
+  });
+  return withoutEnded(withServerTime(done, answer?.serverTime, wall), report, refused);
+}
+
+/**
+ * Returns the state with the difference of the clocks, as an answer at `wall` shows it: the gateway read its clock after the
+ * report was sent. A slow answer changes nothing, unless it proves the known difference wrong.
+ */
+function withServerTime(state, serverTime, wall) {
+  const [least, most] = [serverTime - wall, serverTime - state.sentAt];
+  const isKnown = least <= state.clockOffset && state.clockOffset <= most;
+  // If `least` is greater, the phone's clock was set back meanwhile.
+  if (!Number.isFinite(serverTime) || !(least <= most) || isKnown) return state;
+  const clockOffset = (least + most) / 2;
+  // Taken before the clock was set back, or by a receiver whose clock is right.
+  const isAhead = ({at}) => at > wall + CLOCK_TOLERANCE;
+  const waiting = state.waiting.map((fix) => (isAhead(fix) ? {...fix, at: localTime(fix.at, {wall, clockOffset})} : fix));
+  return next(state, {clockOffset, waiting: newestOf(waiting)});
 }
 
 /**
@@ -138,10 +154,12 @@ function withoutEnded(state, report, refused) {
 export const isPassing = (error) => error.retry === true || PASSING.includes(error.code) || error.status === 401;
 
 /**
- * Returns the state after a failure. Readings that the gateway refused are gone; the others wait for the next attempt. If it
- * refused all jobs, the error is that of the first.
+ * Returns the state after a failure. Readings that the gateway refused are gone, unless the error shows that their time was
+ * wrong; the others wait for the next attempt. If it refused all jobs, the error is that of the first.
  */
 export function failed(state, report, error, wall, random) {
+  const corrected = withServerTime(state, error.serverTime, wall);
+  if (Math.abs(corrected.clockOffset - state.clockOffset) > CLOCK_TOLERANCE) return next(corrected, {failures: 0});
   if (!isPassing(error)) {
     const refused = next(state, {failures: 0, interval: LONGEST_INTERVAL, waiting: newerThan(report, state)});
     return withoutEnded(refused, report, [{job: report.job, code: error.code}]);

@@ -18,7 +18,7 @@ const CONGESTED_FROM = 16_384;
 export class GatewayConnection {
   #options; #onMessage; #onChange; #expectsMessages;
   #state = 'stopped'; #degraded = false; #isSilent = false; #close; #retryAt;
-  #socket = null; #attempt = 0; #failures = 0; #timers = {};
+  #socket = null; #attempt = 0; #failures = 0; #isRenewed = false; #timers = {};
   #credential = null; #notBefore = null; #openedAt = null;
   #beat = {receivedAt: 0, pingedAt: null, isProbing: false}; #pingedWallAt = null; #roundTrip = Infinity; #skew;
   #offlineSince = null; #isBackOnline = false;
@@ -77,12 +77,28 @@ export class GatewayConnection {
     this.#settle('stopped');
   }
 
-  /** Sends a message. @returns {boolean} whether it was accepted; not before the welcome */
+  /** Whether too many messages wait for further requests. Subscriptions are limited by what the app follows. */
+  get isFull() { return this.#waiting.length >= MOST_WAITING; }
+
+  /** Sends a message, later if the rate requires it. @returns {boolean} whether it was accepted; not before the welcome */
   send(message) {
-    if (!this.isOpen || this.#waiting.length >= MOST_WAITING) return false;
+    if (!this.isOpen) return false;
     this.#waiting.push(message);
     this.#drain();
     return true;
+  }
+
+  /** Sends a message in place of an equal one that still waits. */
+  sendOnce(message) {
+    this.withdraw(message);
+    this.send(message);
+  }
+
+  /** Withdraws messages of this type about a job or a zone that still wait. @returns {boolean} whether there were any */
+  withdraw({type, job, zone}) {
+    const {length} = this.#waiting;
+    this.#waiting = this.#waiting.filter((other) => other.type !== type || other.job !== job || other.zone !== zone);
+    return this.#waiting.length < length;
   }
 
   /** Reconnects immediately, or checks an open connection with a ping, because the network or the page is back. */
@@ -138,9 +154,10 @@ export class GatewayConnection {
       socket.send(JSON.stringify({type: 'auth', ...credential}));
     };
     socket.onmessage = ({data}) => { if (isCurrent()) this.#received(data); };
-    socket.onclose = ({code, reason}) => { if (isCurrent()) this.#closed(code, reason ?? ''); };
-    // A close event follows.
-    socket.onerror = () => {};
+    let cause = '';
+    socket.onclose = ({code, reason}) => { if (isCurrent()) this.#closed(code, reason || cause); };
+    // A close event follows. Browsers keep the cause to themselves.
+    socket.onerror = ({message = ''}) => { cause = message; };
   }
 
   #received(data) {
@@ -175,7 +192,7 @@ export class GatewayConnection {
     this.#roundTrip = Infinity;
     this.#setClock(message.serverTime);
     this.#openedAt = this.#options.now();
-    this.#budget = new MessageBudget(this.#openedAt);
+    this.#budget = new MessageBudget(this.#openedAt, message.limits);
     this.#degraded = false;
     this.#offlineSince = null;
     this.#close = undefined;
@@ -274,11 +291,15 @@ export class GatewayConnection {
   #reconnect(code, reason) {
     const now = this.#options.now();
     // Resets the back-off only after a stable session, so that a gateway that closes right after its welcome is not flooded.
-    if (this.#openedAt !== null && now - this.#openedAt >= STABLE_AFTER) this.#failures = 0;
+    if (this.#openedAt !== null && now - this.#openedAt >= STABLE_AFTER) {
+      this.#failures = 0;
+      this.#isRenewed = false;
+    }
     this.#openedAt = null;
     this.#close = Object.freeze({code, reason});
-    // The token expired: a newer one may be available immediately.
-    const isRenewal = code === 4005 && this.#failures === 0;
+    // The token expired: a newer one may be available immediately, but the newer one must not expire at once again.
+    const isRenewal = code === 4005 && !this.#isRenewed;
+    this.#isRenewed = code === 4005;
     const {retryInMs} = closeMeaning(code);
     const notBefore = retryInMs === null ? this.#notBefore : now + retryInMs;
     const delay = isRenewal ? 0 : reconnectDelay(this.#failures, notBefore, now, this.#options.random);
@@ -362,19 +383,16 @@ export class TokenRenewal {
   }
 
   async #renew() {
+    // The next attempt, unless this one succeeds: the app's function may fail, and may never answer.
+    this.#plan(RENEWAL_RETRY);
     const timer = this.#timer;
-    // Another connection, or a renewal by the app, has its own timer.
-    const isCurrent = () => this.#gateway.isOpen && this.#timer === timer;
     try {
       const token = (await this.#options.credential())?.token;
-      if (!isCurrent()) return;
-      if (token && token !== this.#gateway.credential.token) {
-        await this.#refresh(token);
-        return;
-      }
+      // Another connection, or a renewal by the app, has its own timer.
+      const isCurrent = this.#gateway.isOpen && this.#timer === timer;
+      if (isCurrent && token && token !== this.#gateway.credential.token) await this.#refresh(token);
     } catch {
       // The session continues with its token.
     }
-    if (isCurrent()) this.#plan(RENEWAL_RETRY);
   }
 }

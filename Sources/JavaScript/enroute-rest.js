@@ -1,4 +1,4 @@
-// Requests over the socket and to the REST API, and the error type for all failed requests.
+// Requests over the socket and to the REST API, their addresses, and the error type for all failed requests.
 
 import {CREDENTIAL_LATE, JOB_NAME} from './enroute-timing.js';
 
@@ -26,6 +26,20 @@ export const badName = {type: 'error', code: 'not_found', message: 'This is not 
 /** The error when the gateway cannot be reached or does not answer. */
 const unreachable = (message) => new EnrouteError({code: 'network', message, retry: true});
 
+/** Returns the absolute addresses of the WebSocket and of the REST API, which has the same prefix. */
+export function addresses({url = '/v1', rest = `${/^(.*[^/])\/v1\/?$/.exec(url)?.[1] ?? ''}/api/v1`}) {
+  const [host, here] = [/^(?:ws|http)s?:\/\/[^/]+/, globalThis.location?.origin ?? ''];
+  const absolute = (path, usual) => {
+    // The gateway's address alone is complete, as for the Swift client.
+    const [alone] = host.exec(path) ?? [];
+    if (alone) return alone === path.replace(/\/$/, '') ? alone + usual : path;
+    if (path.startsWith('/')) return (host.exec(url)?.[0] ?? here) + path;
+    // After an origin, a host without a scheme would become another host, and the credential would be sent to it.
+    throw new TypeError(`This is not a valid address: ${path}`);
+  };
+  return {url: absolute(url, '/v1').replace(/^http/, 'ws'), rest: absolute(rest, '/api/v1').replace(/^ws/, 'http')};
+}
+
 // ---- over the socket ----
 
 /** Matches requests with answers. The gateway answers requests of one kind about one job in order. */
@@ -38,6 +52,7 @@ export class SocketRequests {
   send(message, isAwaited = true) {
     return new Promise((resolve, reject) => {
       if (message.job !== undefined && !JOB_NAME.test(message.job)) throw new EnrouteError(badName);
+      if (this.gateway.isFull) throw unreachable('Too many messages wait to be sent.');
       if (!this.gateway.send(message)) throw unreachable('There is no connection to the gateway.');
       const request = {key: keyOf(message.type, message.job), resolve, reject, isAwaited};
       request.timer = this.timers.setTimeout(() => {
@@ -97,12 +112,13 @@ export async function request({fetch, rest, timers, credential}, method, path, {
   const abort = new AbortController();
   const late = new Promise((_, reject) => { abort.signal.addEventListener('abort', reject); });
   const timer = timers.setTimeout(() => abort.abort(), ANSWER_WITHIN);
-  let signedIn, response, text;
+  let signedIn, response, answer;
   try {
     // The app's function may fail, and may never answer.
     signedIn = await Promise.race([credential(), late]) ?? {};
     response = await fetch(rest + path, {
-      method, signal: abort.signal,
+      // A gateway never redirects. A network that wants a sign-in does.
+      method, signal: abort.signal, redirect: 'error',
       headers: {
         ...(signedIn.token && {Authorization: `Bearer ${signedIn.token}`}),
         ...(signedIn.link && {Authorization: `Link ${signedIn.link}`}),
@@ -110,23 +126,28 @@ export async function request({fetch, rest, timers, credential}, method, path, {
       },
       ...(body !== undefined && {body: JSON.stringify(body)}),
     });
-    text = await response.text();
+    const text = await response.text();
+    try {
+      answer = text ? JSON.parse(text) : null;
+    } catch {
+      if (response.ok) throw Error('it is not JSON, and may be the page of a proxy or a network');
+    }
   } catch (error) {
-    const why = abort.signal.aborted ? 'no answer in time' : error?.message ?? error;
+    const why = abort.signal.aborted ? 'no answer in time'
+      : [error?.message ?? error, error?.cause?.message].filter(Boolean).join(': ');
     throw unreachable(signedIn ? `${method} ${path} got no answer: ${why}`
       : abort.signal.aborted ? CREDENTIAL_LATE : `No credential is available: ${why}`);
   } finally {
     timers.clearTimeout(timer);
   }
-  let answer = text;
-  // Text that is not JSON is returned unchanged.
-  try { answer = text === '' ? null : JSON.parse(text); } catch {}
-  if (response.ok || response.status === 304) return {status: response.status, headers: response.headers, body: answer};
-  const problem = answer !== null && typeof answer === 'object' ? answer : {};
+  const {status, ok} = response;
+  if (ok || status === 304) return {status, headers: response.headers, body: answer};
+  const problem = typeof answer === 'object' ? answer ?? {} : {};
   const after = Number(response.headers.get('Retry-After'));
   throw new EnrouteError({
-    ...problem, code: problem.code ?? 'internal', message: problem.detail ?? problem.title ?? `HTTP ${response.status}`,
-    retry: problem.retryable ?? response.status >= 500, status: response.status,
+    ...problem, code: problem.code ?? 'internal', message: problem.detail ?? problem.title ?? `HTTP ${status}`,
+    // Proxies answer without a problem document.
+    retry: problem.retryable ?? (status >= 500 || [408, 425, 429].includes(status)), status,
     ...(after > 0 && {retryInMs: after * 1000}),
   });
 }

@@ -117,27 +117,30 @@ export function heartbeat({receivedAt, pingedAt, isProbing, expectsMessages = fa
 
 // ---- sending rate ----
 
-/**
- * Burst and rate of sent messages. They stay below the gateway's limits for one connection (40 and 20/s), so nothing is
- * dropped.
- */
+/** Burst and rate of sent messages, if the gateway's limits for the connection allow them. */
 export const MESSAGES_BURST = 30;
 export const MESSAGES_PER_SECOND = 15;
-/** How many messages may wait to be sent. Further ones are rejected. */
+/** The part of the gateway's limits that is used. Pings, and pongs of the WebSocket, need the rest. */
+const SHARE = 0.75;
+/** How many messages may wait to be sent before requests are rejected. */
 export const MOST_WAITING = 500;
 
 /** A token bucket for sent messages. */
 export class MessageBudget {
-  #tokens = MESSAGES_BURST;
-  #at = 0;
+  #tokens; #at; #burst; #rate;
 
-  constructor(now) { this.#at = now; }
+  /** @param {{messagesBurst?: number, messagesPerSecond?: number}} limits as in `welcome` */
+  constructor(now, {messagesBurst = 40, messagesPerSecond = 20} = {}) {
+    this.#at = now;
+    this.#rate = Math.min(MESSAGES_PER_SECOND, SHARE * messagesPerSecond) / 1000;
+    this.#tokens = this.#burst = Math.min(MESSAGES_BURST, Math.max(1, SHARE * messagesBurst));
+  }
 
   /** Takes a token. @returns {number} 0, or the ms until one is available */
   take(now) {
-    this.#tokens = Math.min(MESSAGES_BURST, this.#tokens + (now - this.#at) * MESSAGES_PER_SECOND / 1000);
+    this.#tokens = Math.min(this.#burst, this.#tokens + (now - this.#at) * this.#rate);
     this.#at = now;
-    if (this.#tokens < 1) return Math.ceil((1 - this.#tokens) * 1000 / MESSAGES_PER_SECOND);
+    if (this.#tokens < 1) return Math.ceil((1 - this.#tokens) / this.#rate);
     this.#tokens -= 1;
     return 0;
   }
@@ -189,6 +192,8 @@ export class FixQueue {
   #sentAt = -Infinity;
   #interval = FIRST_INTERVAL * 1000;
   #unanswered = [];
+  /** Jobs for which another device of the rider reports. Readings for them are discarded. */
+  elsewhere = new Set();
 
   /** Number of queued readings. */
   get count() { return this.#waiting.length; }
@@ -207,11 +212,12 @@ export class FixQueue {
     }
     const invalid = jobs.find((job) => !JOB_NAME.test(job));
     if (invalid !== undefined) throw new RangeError(`Invalid job name: ${invalid}. Use 1 to 64 letters, digits, _ and -.`);
+    const own = jobs.filter((job) => !this.elsewhere.has(job));
+    const key = own.join();
     // A gateway rejects these, and a reading with the same time adds nothing.
-    if (!isPlace(fix) || !Number.isFinite(fix.at)) return;
-    const key = jobs.join();
+    if (!key || !isPlace(fix) || !Number.isFinite(fix.at)) return;
     if (this.#waiting.some((other) => other.fix.at === fix.at && other.key === key)) return;
-    this.#waiting = [...this.#waiting, {key, jobs: [...jobs], fix}].slice(-MOST_FIXES);
+    this.#waiting = [...this.#waiting, {key, jobs: own, fix}].slice(-MOST_FIXES);
   }
 
   /** ms until the next report is due, by the monotonic clock; `null` if the queue is empty. */
@@ -258,8 +264,9 @@ export class FixQueue {
     for (const {jobs, fix} of all) this.add(jobs, fix);
   }
 
-  /** Discards everything about a job. */
-  forget(job) {
+  /** Discards everything about a job. @param isElsewhere another device of the rider reports for it */
+  forget(job, isElsewhere) {
+    if (isElsewhere) this.elsewhere.add(job);
     const isOther = ({jobs}) => !jobs.includes(job);
     this.#waiting = this.#waiting.filter(isOther);
     this.#unanswered = this.#unanswered.filter(isOther);

@@ -51,7 +51,10 @@ export interface Connection {
   readonly silent?: boolean;
   /** Time of the next attempt, by `Date.now()`. */
   readonly retryAt?: number;
-  /** Why the last connection closed: a close code of the protocol and its reason. */
+  /**
+   * Why the last connection closed: a close code of the protocol and its reason. With 1006, Node and React Native name the
+   * cause, such as an unknown host.
+   */
   readonly close?: {readonly code: number; readonly reason: string};
 }
 
@@ -231,7 +234,7 @@ export interface Ok { readonly type: 'ok'; readonly replyTo: string; readonly jo
 
 /**
  * Why a request failed. `code` is an error code of the protocol, or `network` if the gateway could not be reached or did not
- * answer, or the app's `credential` did not.
+ * answer, or the app's `credential` did not. A redirect, or a page in place of JSON, is no answer of a gateway.
  */
 export class EnrouteError extends Error {
   readonly code: string;
@@ -314,8 +317,9 @@ export class Enroute {
 
   /**
    * Switches travel mode of a job on or off. The device that switched it on last reports; the others are told once, with the
-   * code `other_device`. After a reconnect, the client resumes by itself what it switched on, until the gateway refuses that or
-   * the followed job ends. What it could not send, because there was no connection, does not start later.
+   * code `other_device`, and `publish` ignores the job until they switch it on again. After a reconnect, the client resumes by
+   * itself what it switched on, until the gateway refuses that or the followed job ends. What it could not send, because there
+   * was no connection, does not start later.
    *
    * @param options.resume only goes on with what this device started, for example after the app was started again; with
    *     `active: false` only ends that. Set it for what the rider did earlier, while there was no connection.
@@ -333,7 +337,10 @@ export class Enroute {
    * `network`
    */
   availability(status: 'online' | 'offline', options?: {device?: string}): Promise<Ok>;
-  /** Reports why there is no position, for one job or for all. Never throws. @returns whether the gateway accepted it */
+  /**
+   * Reports why there is no position, for one job or for all. After a reconnect, the client reports it again for the jobs that
+   * it resumes, until the next `publish`. Never throws. @returns whether the gateway accepted it
+   */
   reportUnavailable(reason: UnavailableReason, job?: string): Promise<boolean>;
   /** Sends a heartbeat of a rider who is online, with a rough place. Never throws. @returns whether the gateway accepted it */
   presence(options?: {lat?: number; lon?: number; device?: string}): Promise<boolean>;

@@ -7,7 +7,7 @@
 
 import {GatewayConnection, TokenRenewal} from './enroute-connection.js';
 import {FixQueue, JOB_NAME, closeMeaning, isPlace, localTime} from './enroute-timing.js';
-import {EnrouteError, SocketRequests, badName, request} from './enroute-rest.js';
+import {EnrouteError, SocketRequests, addresses, badName, request} from './enroute-rest.js';
 import {reduce, reducePool, unknownPool, unknownView} from './enroute-view.js';
 
 /** ms until a subscription is repeated, unless the gateway names a time. */
@@ -27,31 +27,19 @@ export class Enroute {
   /** Jobs whose `unsubscribe` the gateway dropped: this connection still follows them. */
   #leaving = new Set();
   #fixes = new FixQueue(); #travels = new Set(); #report; #renewal; #last = {};
+  /** Why there is no reading since the last one, by job; without a job for all. */
+  #reasons = new Map();
 
   /** @param {import('./enroute').EnrouteOptions} options */
   constructor(options) {
-    // REST has the same prefix as the WebSocket.
-    const {url = '/v1', rest = `${/^(.*[^/])\/v1\/?$/.exec(url)?.[1] ?? ''}/api/v1`} = options;
-    const [host, here] = [/^(?:ws|http)s?:\/\/[^/]+/, globalThis.location?.origin ?? ''];
-    const absolute = (path, usual) => {
-      // The gateway's address alone is complete, as for the Swift client.
-      const [alone] = host.exec(path) ?? [];
-      if (alone) return alone === path.replace(/\/$/, '') ? alone + usual : path;
-      if (path.startsWith('/')) return (host.exec(url)?.[0] ?? here) + path;
-      // After an origin, a host without a scheme would become another host, and the credential would be sent to it.
-      throw new TypeError(`This is not a valid address: ${path}`);
-    };
     this.#options = {
       now: () => performance.now(), wall: () => Date.now(), random: Math.random,
       // Called as plain functions, because a browser's timers reject any other receiver than the window.
       timers: {setTimeout: (...all) => setTimeout(...all), clearTimeout: (...all) => clearTimeout(...all)},
       fetch: (...all) => fetch(...all), WebSocket: globalThis.WebSocket, device: `js-${String(Math.random()).slice(2)}`,
-      ...options,
-      url: absolute(url, '/v1').replace(/^http/, 'ws'), rest: absolute(rest, '/api/v1').replace(/^ws/, 'http'),
+      ...options, ...addresses(options),
     };
-    if (!this.#options.WebSocket) {
-      throw new TypeError('Pass a class as `WebSocket`.');
-    }
+    if (!this.#options.WebSocket) throw new TypeError('Pass a class as `WebSocket`.');
     this.#gateway = new GatewayConnection(
       this.#options, (message) => this.#received(message), () => this.#connectionChanged(), () => this.#expectsMessages());
     this.#requests = new SocketRequests(this.#options.timers, this.#gateway);
@@ -123,17 +111,22 @@ export class Enroute {
       stop: () => {
         if (!follow.listeners.delete(listener) || follow.listeners.size > 0 || this.#follows.get(job) !== follow) return;
         this.#follows.delete(job);
-        if (!follow.view.ended && !follow.view.refused) this.#gateway.send({type: 'unsubscribe', job});
+        if (!follow.view.ended && !follow.view.refused) this.#leave(follow, 'subscribe', {job});
       },
     };
   }
 
-  #subscribe(follow) {
+  #subscribe(follow, isRepeated = false) {
     const {job, known, epoch, id, ended, refused} = follow.view;
     if (ended || refused || this.#follows.get(job) !== follow) return;
-    follow.isAnswered = false;
-    if (this.#leaving.has(job)) this.#gateway.send({type: 'unsubscribe', job});
-    this.#gateway.send({type: 'subscribe', job, ...(known && {since: {epoch, id}})});
+    Object.assign(follow, {isAnswered: false, isRepeated});
+    if (this.#leaving.has(job)) this.#gateway.sendOnce({type: 'unsubscribe', job});
+    this.#gateway.sendOnce({type: 'subscribe', job, ...(known && {since: {epoch, id}})});
+  }
+
+  /** Ends a subscription. One that still waits is withdrawn, but if it repeats another, that may have arrived. */
+  #leave({isRepeated}, type, what) {
+    if (!this.#gateway.withdraw({type, ...what}) || isRepeated) this.#gateway.sendOnce({type: `un${type}`, ...what});
   }
 
   watch(zone, listener = () => {}) {
@@ -147,24 +140,27 @@ export class Enroute {
       stop: () => {
         if (this.#pools.get(zone) !== watched) return;
         this.#pools.delete(zone);
-        if (!watched.pool.refused) this.#gateway.send({type: 'unwatch', zone});
+        if (!watched.pool.refused) this.#leave(watched, 'watch', {zone});
       },
     };
   }
 
-  #watch(watched) {
+  #watch(watched, isRepeated = false) {
     const {zone, version, refused} = watched.pool;
     if (refused || this.#pools.get(zone) !== watched) return;
-    watched.isAnswered = false;
-    this.#gateway.send({type: 'watch', zone, ...(version !== null && {since: version})});
+    Object.assign(watched, {isAnswered: false, isRepeated});
+    this.#gateway.sendOnce({type: 'watch', zone, ...(version !== null && {since: version})});
   }
 
   // ---- travelling ----
 
   travel(job, active, {resume} = {}) {
+    this.#fixes.elsewhere.delete(job);
     if (!active) {
       // After this call nothing is sent for the job, even if the gateway cannot be reached now.
       this.#travels.delete(job);
+      this.#reasons.delete(job);
+      if (this.#travels.size === 0) this.#reasons.clear();
       this.#fixes.forget(job);
     }
     const answer = this.#requests.send(this.#travel(job, active, resume));
@@ -176,7 +172,9 @@ export class Enroute {
   #travel(job, active, resume) { return {type: 'travel', job, active, device: this.#options.device, ...(resume && {resume})}; }
 
   publish(jobs, fix) {
-    this.#fixes.add([jobs].flat(), {...fix, at: localTime(fix.at, this.#clock)});
+    const all = [jobs].flat();
+    this.#fixes.add(all, {...fix, at: localTime(fix.at, this.#clock)});
+    if (isPlace(fix)) for (const job of [...all, undefined]) this.#reasons.delete(job);
     this.#reportWhenDue();
   }
 
@@ -184,7 +182,11 @@ export class Enroute {
     return this.#requests.send({type: 'availability', status, ...(device && {device})});
   }
 
-  reportUnavailable(reason, job) { return this.#notify({type: 'unavailable', ...(job && {job}), reason}); }
+  reportUnavailable(reason, job) {
+    if (!job) this.#reasons.clear();
+    this.#reasons.set(job, reason);
+    return this.#notify({type: 'unavailable', ...(job && {job}), reason});
+  }
 
   presence({lat, lon, device} = {}) {
     return this.#notify({type: 'presence', ...(isPlace({lat, lon}) && {lat, lon}), ...(device && {device})});
@@ -248,11 +250,16 @@ export class Enroute {
   #welcomed() {
     this.#updateClock();
     this.#renewal.plan(this.serverTime);
-    for (const follow of this.#follows.values()) this.#subscribe(follow);
-    for (const watched of this.#pools.values()) this.#watch(watched);
-    // Nobody waits for the answer: a refusal is an event.
-    for (const job of this.#travels) this.#requests.send(this.#travel(job, true, true), false).catch(() => {});
+    this.#subscribeAll(false);
+    for (const job of this.#travels) this.#resume(job).catch(() => {});
     this.#reportWhenDue();
+  }
+
+  /** Nobody waits for the answers: a refusal is an event. */
+  async #resume(job) {
+    await this.#requests.send(this.#travel(job, true, true), false);
+    const reason = this.#reasons.get(job) ?? this.#reasons.get();
+    if (reason) await this.#requests.send({type: 'unavailable', job, reason}, false);
   }
 
   #updateClock() {
@@ -293,7 +300,7 @@ export class Enroute {
     if (code === 'bad_request' && isSubscribed && /subscribe|watch/.test(replyTo)) return;
     if (replyTo === 'unsubscribe' && retry) {
       this.#leaving.add(job);
-      return this.#retryLater(`job ${job}`, message, () => this.#leave(job));
+      return this.#retryLater(`job ${job}`, message, () => this.#leaveAgain(job));
     }
     if (replyTo === 'subscribe' && follow && !follow.isAnswered) {
       if (retry) return this.#retryLater(`job ${job}`, message, () => this.#subscribe(follow));
@@ -303,29 +310,32 @@ export class Enroute {
       if (retry) return this.#retryLater(`zone ${zone}`, message, () => this.#watch(watched));
       return this.#updateZone(message);
     }
-    if (code === 'other_device') this.#fixes.forget(job);
     if (replyTo === 'location') this.#fixes.answered(Infinity);
     if (replyTo === '' && code === 'rate_limited') {
       this.#requests.mayBeLost();
-      this.#retryLater('all', message, () => this.#resubscribeUnanswered());
+      this.#retryLater('all', message, () => this.#subscribeAll(true));
     }
     const isHandled = this.#requests.settle(message);
     // The answer to a later request decides.
-    if (endsTravel(message) && !this.#requests.isWaiting('travel', job)) this.#travels.delete(job);
+    if (endsTravel(message) && !this.#requests.isWaiting('travel', job)) {
+      this.#travels.delete(job);
+      if (code === 'other_device') this.#fixes.forget(job, true);
+    }
     if (!isHandled) this.#emit('error', message);
   }
 
   /** Repeats an `unsubscribe` that was dropped. If the job is followed again, a new subscription replaces the earlier one. */
-  #leave(job) {
+  #leaveAgain(job) {
     if (!this.#leaving.has(job)) return;
     const follow = this.#follows.get(job);
     if (follow) this.#subscribe(follow);
-    else this.#gateway.send({type: 'unsubscribe', job});
+    else this.#gateway.sendOnce({type: 'unsubscribe', job});
   }
 
-  #resubscribeUnanswered() {
-    for (const follow of this.#follows.values()) if (!follow.isAnswered) this.#subscribe(follow);
-    for (const watched of this.#pools.values()) if (!watched.isAnswered) this.#watch(watched);
+  /** @param isRepeated an earlier subscription is unanswered, and may be lost */
+  #subscribeAll(isRepeated) {
+    for (const follow of this.#follows.values()) if (!isRepeated || !follow.isAnswered) this.#subscribe(follow, isRepeated);
+    for (const watched of this.#pools.values()) if (!isRepeated || !watched.isAnswered) this.#watch(watched, isRepeated);
   }
 
   #retryLater(name, {retryInMs = ASK_AGAIN_AFTER}, action) {

@@ -70,7 +70,7 @@ export class BackgroundReporter {
    * Sets the jobs to report for: at most 10, in the order of their stops. Empty stops reporting and deletes what waits.
    *
    * @param options `clockOffset`: the gateway's clock minus `Date.now()`, from `enroute.serverTime`, for phones whose clock is
-   *     wrong
+   *     wrong. Each answer to a report corrects it
    */
   setJobs(jobs: readonly string[], options?: {clockOffset?: number}): Promise<void>;
   /** Stores fixes and reports if a report is due. Never rejects, because the system ends tasks that fail. */

@@ -79,7 +79,7 @@ export class BackgroundReporter {
       const {body} = await request(this.#options, 'POST', `/jobs/${report.job}/locations`, {
         body: {...report.body, ...this.#device},
       });
-      this.#state = answered(this.#state, report, body);
+      this.#state = answered(this.#state, report, body, wall());
       outcome = this.#outcome(true, {...body, error: null});
     } catch (error) {
       // Whatever a gateway or a proxy answers, a background task must not fail.

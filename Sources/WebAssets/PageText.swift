@@ -1,6 +1,6 @@
 // Removes comments and indentation before scripts and styles are sent: they are for readers of the source and a third of the
-// bytes. Only comments on lines of their own are removed, so no parser is needed. Their lines stay empty, so the line numbers
-// of errors match the source.
+// bytes. Only comments on lines of their own are removed, so no parser is needed. In a single script their lines stay empty, so
+// the line numbers of errors match the source. Bundles and styles have no empty lines.
 
 /// The text of a script or a style sheet.
 enum PageText {
@@ -21,12 +21,19 @@ enum PageText {
         return Array(lines.joined(separator: [newline]))
     }
 
-    /// Returns the text without the spaces that start its lines. No string of our files spans lines. The bundler distinguishes
-    /// statements by their indentation, so remove it after bundling. Cost: O(bytes).
-    static func withoutIndentation(_ source: [UInt8]) -> [UInt8] {
+    /// Returns the text without empty lines and without the spaces that start a line. No string of our files spans lines. The
+    /// bundler distinguishes statements by their indentation, so compact a script after bundling. Cost: O(bytes).
+    static func compacted(_ source: [UInt8]) -> [UInt8] {
         let newline = UInt8(ascii: "\n")
-        let lines = source.split(separator: newline, omittingEmptySubsequences: false)
-        return Array(lines.map { $0.drop { $0 == UInt8(ascii: " ") } }.joined(separator: [newline]))
+        var compacted: [UInt8] = []
+        compacted.reserveCapacity(source.count)
+        for line in source.split(separator: newline) {
+            let text = line.drop { $0 == UInt8(ascii: " ") }
+            if text.isEmpty { continue }
+            compacted += text
+            compacted.append(newline)
+        }
+        return compacted
     }
 
     /// Returns the last line of a comment that starts with this line and shares no line with code, or `nil`.

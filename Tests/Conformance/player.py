@@ -26,6 +26,7 @@ class Player:
 
     def __init__(self, script: dict, command: str, speed: float, slack: float):
         self.script, self._command, self._wanted_speed, self._slack = script, command, speed, slack
+        self._limits = WELCOME | script.get("limits", {})
         self.transcript: list[str] = []
         self.reports: list[dict] = []
         self.jobs: dict[str, Job] = {}
@@ -51,7 +52,7 @@ class Player:
             await self.driver.stop()
             raise Skipped(", ".join(lacks))
         self.clock = Clock(min(self._wanted_speed, float(self._ready.get("speed", 1))), self._slack)
-        self.server = Server(self.clock, self._answer)
+        self.server = Server(self.clock, self._answer, self._limits)
         await self.server.start()
         try:
             await self._play_steps()
@@ -127,7 +128,7 @@ class Player:
 
     async def welcome(self, connection) -> None:
         await self.say(connection, {"type": "welcome", "session": "5f3c", "serverTime": self.server_now(),
-                                    "pingIntervalSeconds": 25, "limits": WELCOME})
+                                    "pingIntervalSeconds": 25, "limits": self._limits})
 
     async def say(self, connection, message: dict) -> None:
         if connection.is_frozen or connection.has_ended:

@@ -19,20 +19,21 @@ FROM_CLIENTS = {
     "unwatch", "ping",
 }
 ID = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
-MESSAGE_BYTES, BURST, PER_SECOND = 4096, 40, 20
+MESSAGE_BYTES = 4096
 SIGN_IN_SECONDS = 5
 
 
 class Connection:
     """One WebSocket, from its upgrade on. Messages wait in `inbox`, a subscription of several jobs as one message per job."""
 
-    def __init__(self, socket: ServerConnection, clock: Clock, violations: list):
+    def __init__(self, socket: ServerConnection, clock: Clock, violations: list, limits: dict):
         self.socket, self._clock, self._violations = socket, clock, violations
         self.inbox: list[dict] = []
         self.subscribed: set[str] = set()
         self.credential: dict | None = None
         self.is_frozen = self.has_ended = False
-        self._tokens, self._counted = BURST, clock.seconds()
+        self._burst, self._per_second = limits["messagesBurst"], limits["messagesPerSecond"]
+        self._tokens, self._counted = self._burst, clock.seconds()
 
     def check(self, text: str | bytes) -> dict | None:
         """Returns a message; None after a violation of the protocol, which fails the script."""
@@ -51,10 +52,10 @@ class Connection:
             if not isinstance(job, str) or not ID.match(job):
                 self._violated(f"not an id of a job: {job!r:.100}")
         now = self._clock.seconds()
-        self._tokens = min(BURST, self._tokens + (now - self._counted) * PER_SECOND) - 1
+        self._tokens = min(self._burst, self._tokens + (now - self._counted) * self._per_second) - 1
         self._counted = now
         if self._tokens < 0:
-            self._violated(f"more than {BURST} messages at once and {PER_SECOND} a second")
+            self._violated(f"more than {self._burst} messages at once and {self._per_second} a second")
         return message
 
     def _violated(self, what: str) -> None:
@@ -100,8 +101,8 @@ def single(message: dict) -> list[dict]:
 class Server:
     """Accepts clients. New connections wait in `arrived` until the script expects them."""
 
-    def __init__(self, clock: Clock, on_message):
-        self._clock, self._on_message = clock, on_message
+    def __init__(self, clock: Clock, on_message, limits: dict):
+        self._clock, self._on_message, self._limits = clock, on_message, limits
         self.arrived: list[Connection] = []
         self.refusals: list[dict] = []
         self.violations: list[str] = []
@@ -138,7 +139,7 @@ class Server:
         return "enroute.v1"
 
     async def _serve(self, socket: ServerConnection) -> None:
-        connection = Connection(socket, self._clock, self.violations)
+        connection = Connection(socket, self._clock, self.violations, self._limits)
         self._open.append(connection)
         bearer = socket.request.headers.get("Authorization", "")
         if bearer.startswith("Bearer "):

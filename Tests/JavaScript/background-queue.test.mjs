@@ -138,6 +138,51 @@ test('a wrong clock is corrected, and values out of range are left out', () => {
   assert.equal(reported(withFixes(travelling(), [fix(0, {battery: 0.4})]), NOW).report.body.battery, 0.4);
 });
 
+test('a clock that was set back during a pause does not prolong it, and no pause is longer than ten minutes', () => {
+  const sent = reported(withFixes(travelling(), [fix(0)]), NOW);
+  const state = failed(sent.state, sent.report, error('unavailable', {retry: true, retryInMs: 86_400_000}), NOW, Math.random);
+  assert.equal(due(state, NOW), 600_000);
+  assert.equal(due(state, NOW + 300_000), 300_000, 'the bound does not start again');
+  assert.equal(due(state, NOW - 3_600_000), 0);
+  assert.equal(due(stateOf(textOf(state, NOW)), NOW - 3_600_000), 0, 'after a restart of the app');
+  assert.equal(due({...state, sentAt: null}, NOW), 0, 'a pause of which the start is unknown');
+});
+
+test('the clock of the gateway is learned from what it answers; readings with a wrong time are sent again', () => {
+  for (const ahead of [900_000, -900_000, 30_000, -30_000]) {
+    const wall = NOW + ahead;
+    const sent = reported(withFixes(travelling(), [{...fix(0), at: wall}], wall), wall);
+    const refused = failed(sent.state, sent.report, error('x', {serverTime: NOW + 100}), wall + 200, Math.random);
+    assert.deepEqual([refused.clockOffset, refused.waiting.length, refused.notBefore], [-ahead, 1, null]);
+    assert.equal(reported(refused, wall + 1000).report.body.fixes[0].at, NOW);
+    const accepted = answered(sent.state, sent.report, {accepted: ['v'], serverTime: NOW + 100}, wall + 200);
+    assert.deepEqual([accepted.clockOffset, accepted.waiting.length], [-ahead, 0]);
+    // The clock was corrected, for example before the app was started again.
+    const right = reported(withFixes(accepted, [fix(0)], NOW), NOW);
+    const again = failed(right.state, right.report, error('x', {serverTime: NOW + 100}), NOW + 200, Math.random);
+    assert.equal(reported(again, NOW + 1000).report.body.fixes[0].at, NOW);
+  }
+});
+
+test('an answer that was slow, or without a time, says nothing new about the clock', () => {
+  const sent = reported({...withFixes(travelling(), [fix(0)]), clockOffset: 500}, NOW);
+  const offsetAfter = (serverTime, wall) => answered(sent.state, sent.report, {serverTime}, wall).clockOffset;
+  assert.equal(offsetAfter(NOW + 8_000, NOW + 9_000), 500, 'the request took 8 s');
+  assert.equal(offsetAfter(NOW + 1_000, NOW + 9_000), 500, 'the answer took 8 s');
+  assert.equal(offsetAfter(NOW + 1_000, NOW - 60_000), 500, 'the clock was set back meanwhile');
+  for (const none of [undefined, null, 'soon']) assert.equal(offsetAfter(none, NOW + 1_000), 500);
+  const refusal = error('stale_position', {serverTime: NOW + 61_000});
+  assert.equal(failed(sent.state, sent.report, refusal, NOW + 61_000, Math.random).waiting.length, 0, 'it was late, not wrong');
+});
+
+test('readings from before the clock was set back are reported with the right time', () => {
+  const trip = withFixes(travelling(), [fix(1000)], NOW);
+  const wall = NOW - 900_000;
+  const sent = reported(withFixes(trip, [fix(900_000)], wall), wall);
+  const state = failed(sent.state, sent.report, error('x', {serverTime: NOW}), wall, Math.random);
+  assert.deepEqual(times(reported(state, wall + 1000).report.body.fixes), [0, 1000]);
+});
+
 test('the state is the same after it was stored and read', () => {
   const sent = reported(withFixes(travelling('a', 'b'), [fix(1), fix(2)]), NOW);
   const state = {...failed(sent.state, sent.report, error('network', {retry: true}), NOW, () => 0.5), failures: 0};

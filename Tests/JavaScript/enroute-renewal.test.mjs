@@ -15,7 +15,7 @@ async function connected() {
   const app = {asked: 0, token: null};
   const credential = () => {
     app.asked += 1;
-    return {token: app.token};
+    return app.hangs ? new Promise(() => {}) : {token: app.token};
   };
   // The clock of the tests starts at a fixed time.
   const {clock: {wall}} = await open();
@@ -73,4 +73,40 @@ test('a client that was stopped or disconnected renews nothing', async () => {
   enroute.stop();
   await clock.pass(EXPIRY);
   assert.equal(app.asked, 1);
+});
+
+test('a credential that never arrives does not stop the renewal', async () => {
+  const {clock, peer, app, first} = await connected();
+  app.hangs = true;
+  await pass(clock, peer, EXPIRY - 60_000);
+  assert.deepEqual([app.asked, refreshes(peer)], [2, []]);
+  app.hangs = false;
+  app.token = jwt(first + 2 * EXPIRY);
+  await pass(clock, peer, 15_000);
+  assert.deepEqual([app.asked, refreshes(peer)], [3, [{type: 'refresh', token: app.token}]]);
+  peer.says({type: 'ok', replyTo: 'refresh', deadline: first + 2 * EXPIRY});
+  await pass(clock, peer, EXPIRY - 30_000);
+  assert.equal(app.asked, 3, 'the renewal that succeeded is not repeated');
+});
+
+test('after failed attempts an expired token is replaced at once, too, but not again and again', async () => {
+  let number = 1;
+  const {enroute, clock, sockets} = await open({credential: () => ({token: `t${number}`})});
+  const delays = [];
+  for (const code of [1006, 1006, 1006, 4005, 4005, 1006, 4005]) {
+    number += code === 4005 ? 1 : 0;
+    sockets.last.closes(code);
+    delays.push(Math.round(enroute.connection.retryAt - clock.wall()));
+    await clock.pass(delays.at(-1));
+  }
+  assert.deepEqual(delays, [1_500, 1_000, 2_000, 0, 8_000, 15_000, 0]);
+  sockets.last.welcomes(clock.wall());
+  number += 1;
+  sockets.last.closes(4005);
+  assert.notEqual(enroute.connection.retryAt, clock.wall(), 'a session that did not last changes nothing');
+  await clock.pass(enroute.connection.retryAt - clock.wall());
+  sockets.last.welcomes(clock.wall());
+  await clock.pass(10_000);
+  sockets.last.closes(4005);
+  assert.equal(enroute.connection.retryAt, clock.wall());
 });

@@ -1,6 +1,7 @@
 // Requests to the REST API: credentials, answers, and the error of failed requests.
 
 import assert from 'node:assert/strict';
+import {createServer} from 'node:http';
 import {test} from 'node:test';
 import {Clock, playedSockets} from './clock.mjs';
 import {begin, open} from './connected.mjs';
@@ -59,6 +60,52 @@ test('an error without a problem document is thrown alike; a missing answer is a
   await assert.rejects(nobody.enroute.rest('GET', '/x'), {code: 'network', retry: true});
   const empty = await open({fetch: async () => new Response(null, {status: 204})});
   assert.equal((await empty.enroute.rest('PUT', '/x')).body, null);
+});
+
+test('the page of a network that wants a sign-in is no answer', async () => {
+  const message = 'POST /x got no answer: it is not JSON, and may be the page of a proxy or a network';
+  for (const body of ['<html>Welcome to our WLAN</html>', 'OK']) {
+    const {enroute} = await open({fetch: answering(200, body).fetch});
+    await assert.rejects(enroute.rest('POST', '/x', {body: {}}), {code: 'network', retry: true, message});
+  }
+});
+
+test('a redirect is not followed, because the credential is not for the other address', async () => {
+  const asked = [];
+  const server = createServer((request, response) => {
+    asked.push(`${request.method} ${request.url}`);
+    response.writeHead(302, {Location: '/sign-in', Connection: 'close'}).end();
+  }).listen(0, '127.0.0.1');
+  await new Promise((resolve) => { server.once('listening', resolve); });
+  const enroute = begin({
+    url: `http://127.0.0.1:${server.address().port}/v1`, credential: () => ({token: 't'}), WebSocket: class {},
+  });
+  await assert.rejects(enroute.rest('POST', '/x'), {code: 'network', retry: true, message: /redirect/});
+  assert.deepEqual(asked, ['POST /api/v1/x']);
+  server.close();
+});
+
+test('what a proxy refuses for the moment may be tried again', async () => {
+  for (const [status, retry] of [[408, true], [425, true], [429, true], [503, true], [403, false], [404, false]]) {
+    const {enroute} = await open({fetch: answering(status, '<html>', {'Retry-After': '2'}).fetch});
+    await assert.rejects(enroute.rest('GET', '/x'), {code: 'internal', retry, status, retryInMs: 2_000});
+  }
+  const final = await open({fetch: answering(429, '{"code":"limit_exceeded","retryable":false}').fetch});
+  await assert.rejects(final.enroute.rest('PUT', '/x'), {code: 'limit_exceeded', retry: false});
+});
+
+test('a failure names its cause, as far as the platform does', async () => {
+  const cause = new Error('getaddrinfo ENOTFOUND track.example');
+  const rest = await open({fetch: async () => { throw new TypeError('fetch failed', {cause}); }});
+  await assert.rejects(rest.enroute.rest('GET', '/x'), {message: `GET /x got no answer: fetch failed: ${cause.message}`});
+  const reasons = [];
+  for (const [event, reason] of [[{message: cause.message}, ''], [{}, ''], [{message: cause.message}, 'the gateway\u2019s']]) {
+    const {enroute, peer} = await open();
+    peer.onerror(event);
+    peer.closes(1006, reason);
+    reasons.push(enroute.connection.close.reason);
+  }
+  assert.deepEqual(reasons, [cause.message, '', 'the gateway\u2019s']);
 });
 
 test('a credential that does not arrive in time fails the request like a missing answer', async () => {

@@ -71,6 +71,23 @@ test('messages are sent in a burst, then at a constant rate', () => {
   assert.ok(taken <= MESSAGES_BURST + 10 * MESSAGES_PER_SECOND, `${taken}`);
 });
 
+test('lower limits of a gateway are kept, with a reserve for pings; higher ones change nothing', () => {
+  const taken = (limits) => {
+    const budget = new MessageBudget(0, limits);
+    let count = 0;
+    while (budget.take(0) === 0) count += 1;
+    const burst = count;
+    for (let now = 0; now <= 100_000; now += 10) if (budget.take(now) === 0) count += 1;
+    return [burst, (count - burst) / 100];
+  };
+  assert.deepEqual(taken({messagesPerSecond: 4, messagesBurst: 8}), [6, 3]);
+  const [burst, rate] = taken({messagesPerSecond: 1, messagesBurst: 1});
+  assert.ok(burst === 1 && rate > 0.7 && rate < 0.8, `${rate}`);
+  for (const limits of [undefined, {}, {messagesPerSecond: 1_000, messagesBurst: 2_000}]) {
+    assert.deepEqual(taken(limits), [MESSAGES_BURST, MESSAGES_PER_SECOND]);
+  }
+});
+
 // ---- positions ----
 
 const clock = {wall: 100_000, clockOffset: 0};
@@ -227,6 +244,21 @@ test('nothing is sent for a job after it is forgotten', () => {
   queue.forget('b');
   queue.disconnected();
   assert.equal(queue.count, 0);
+});
+
+test('nothing is queued for a job for which another device reports', () => {
+  const queue = new FixQueue();
+  queue.add(['a', 'b'], fix(90_000));
+  queue.forget('a', true);
+  assert.equal(queue.count, 0);
+  queue.add(['a'], fix(91_000));
+  assert.equal(queue.count, 0);
+  queue.add(['a', 'b'], fix(91_000));
+  assert.equal(queue.next(0, clock).job, 'b');
+  queue.elsewhere.delete('a');
+  queue.add(['a', 'b'], fix(92_000));
+  assert.deepEqual(queue.next(9_000, clock).jobs, ['a', 'b']);
+  assert.throws(() => queue.add([], fix(1)), RangeError);
 });
 
 test('a report contains the battery level only if it is a valid number', () => {

@@ -183,6 +183,38 @@ for (const code of ['travel_mode_off', 'other_device']) {
   });
 }
 
+test('after another device took over, nothing is reported for the job until travel mode is switched on here', async () => {
+  const {enroute, clock, peer, errors} = await travelling('a', 'b');
+  enroute.publish(['a', 'b'], fixAt(clock));
+  peer.says(refusal('location', 'other_device', {job: 'a', seq: 1}));
+  peer.heard();
+  for (let second = 0; second < 5; second += 1) {
+    await clock.pass(1_000);
+    enroute.publish(['a', 'b'], fixAt(clock));
+    enroute.publish('a', fixAt(clock));
+  }
+  const reports = () => peer.heard().filter(({type}) => type === 'location').map(({job, jobs}) => job ?? jobs.join());
+  assert.deepEqual([reports(), errors.length], [Array(5).fill('b'), 1]);
+  const back = enroute.travel('a', true);
+  peer.says({type: 'ok', replyTo: 'travel', job: 'a'});
+  await back;
+  await clock.pass(1_000);
+  enroute.publish(['a', 'b'], fixAt(clock));
+  assert.deepEqual(reports(), ['a,b']);
+});
+
+test('a report that was refused before this device took over again stops nothing', async () => {
+  const {enroute, clock, peer} = await travelling('a');
+  enroute.publish('a', fixAt(clock));
+  const back = enroute.travel('a', true);
+  peer.says(refusal('location', 'other_device', {job: 'a', seq: 1}), {type: 'ok', replyTo: 'travel', job: 'a'});
+  await back;
+  peer.heard();
+  await clock.pass(1_000);
+  enroute.publish('a', fixAt(clock));
+  assert.equal(typesOf(peer.heard()), 'location');
+});
+
 test('a refused reading says nothing about a job that this device keeps reporting for', async () => {
   const {enroute, clock, peer, comeBack} = await travelling('a');
   enroute.publish('a', fixAt(clock));
@@ -260,4 +292,54 @@ test('travel mode that was switched off is not resumed, whatever the gateway ans
   peer.says({type: 'ok', replyTo: 'travel', job: 'a'}, {type: 'ok', replyTo: 'travel', job: 'a'});
   await Promise.all(answers);
   assert.deepEqual(resumptions(await comeBack()), []);
+});
+
+// ---- why there is no reading ----
+
+const reasons = (peer) => peer.heard().filter(({type}) => type === 'unavailable');
+const on = (job) => ({type: 'ok', replyTo: 'travel', job});
+
+test('the reason for a silence is repeated in each session, once travel mode is on', async () => {
+  const {enroute, clock, peer, comeBack} = await travelling('a', 'b', 'c');
+  enroute.publish('a', fixAt(clock));
+  const told = [enroute.reportUnavailable('no_fix', 'b'), enroute.reportUnavailable('hidden')];
+  peer.says({type: 'ok', replyTo: 'unavailable', job: 'b'}, {type: 'ok', replyTo: 'unavailable'});
+  assert.deepEqual(await Promise.all(told), [true, true]);
+  const precise = enroute.reportUnavailable('permission_denied', 'a');
+  for (let times = 0; times < 2; times++) {
+    const next = await comeBack();
+    assert.deepEqual([reasons(next), typesOf(next.said)], [[], '']);
+    next.says(on('a'), on('b'), refusal('travel', 'travel_mode_off', {job: 'c'}));
+    await clock.pass(0);
+    assert.deepEqual(reasons(next), [
+      {type: 'unavailable', job: 'a', reason: 'permission_denied'}, {type: 'unavailable', job: 'b', reason: 'hidden'},
+    ]);
+  }
+  assert.equal(await precise, false, 'its answer was lost');
+});
+
+test('a reason for all jobs does not outlive the last trip', async () => {
+  const {enroute, clock, peer, comeBack} = await travelling('a');
+  enroute.reportUnavailable('hidden');
+  for (const active of [false, true]) {
+    const answer = enroute.travel('a', active);
+    peer.says(on('a'));
+    await answer;
+  }
+  const next = await comeBack();
+  next.says(on('a'));
+  await clock.pass(0);
+  assert.deepEqual(reasons(next), []);
+});
+
+test('a reason from before the newest reading, or from while travel mode was on earlier, is not repeated', async () => {
+  const {enroute, clock, comeBack} = await travelling('a', 'b', 'c');
+  for (const job of ['a', 'b', 'c']) enroute.reportUnavailable('no_fix', job);
+  enroute.publish('a', {...fixAt(clock), lat: 0, lon: 0});
+  enroute.publish('b', fixAt(clock));
+  enroute.travel('c', false).catch(() => {});
+  const next = await comeBack();
+  next.says(on('a'), on('b'), on('c'));
+  await clock.pass(0);
+  assert.deepEqual(reasons(next).map(({job}) => job), ['a'], 'receivers without a position report 0, 0');
 });

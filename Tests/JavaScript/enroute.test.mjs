@@ -182,6 +182,68 @@ test('many messages are sent no faster than the gateway accepts', async () => {
   assert.equal(peer.heard().length, 70);
 });
 
+const named = (messages, type) => messages.filter((message) => message.type === type).map(({job, zone}) => job ?? zone);
+
+test('what was left before its turn is not subscribed to and delays nothing', async () => {
+  const {enroute, peer, clock} = await open();
+  for (let count = 0; count < 2_000; count++) enroute.follow(`row-${count}`).stop();
+  for (let count = 0; count < 2_000; count++) enroute.watch(`zone-${count}`).stop();
+  for (let count = 0; count < 10; count++) enroute.follow(`seen-${count}`);
+  await clock.pass(1_000);
+  const messages = peer.heard();
+  assert.deepEqual(named(messages, 'subscribe').slice(-10), Array.from({length: 10}, (_, count) => `seen-${count}`));
+  const rows = (type) => named(messages, type).filter((job) => job.startsWith('row'));
+  assert.deepEqual(rows('unsubscribe'), rows('subscribe'), 'what was subscribed to is left');
+});
+
+test('more jobs than messages may wait are all subscribed to, and each is left', async () => {
+  const {enroute, peer, clock} = await open();
+  const follows = Array.from({length: 700}, (_, count) => enroute.follow(`j${count}`));
+  await assert.rejects(enroute.travel('v', true), {code: 'network', retry: true, message: /Too many messages wait/});
+  const pass = async () => {
+    for (let times = 0; times < 6; times++) {
+      await clock.pass(10_000);
+      peer.says({type: 'pong', serverTime: clock.wall()});
+    }
+  };
+  await pass();
+  assert.equal(new Set(named(peer.heard(), 'subscribe')).size, 700);
+  for (const follow of follows) follow.stop();
+  await pass();
+  assert.equal(new Set(named(peer.heard(), 'unsubscribe')).size, 700);
+});
+
+test('a repetition that waits is sent once, and a job that may be subscribed to already is left', async () => {
+  const {enroute, peer, clock} = await open();
+  const follows = Array.from({length: 50}, (_, count) => enroute.follow(`j${count}`));
+  const dropped = refusal('', 'rate_limited', {retry: true, retryInMs: 1});
+  peer.heard();
+  for (let times = 0; times < 20; times++) {
+    peer.says(dropped);
+    await clock.pass(2);
+  }
+  follows[0].stop();
+  await clock.pass(10_000);
+  const messages = peer.heard();
+  assert.equal(named(messages, 'subscribe').length, 49);
+  assert.deepEqual(named(messages, 'unsubscribe'), ['j0']);
+});
+
+test('a gateway with lower limits receives fewer messages', async () => {
+  const {enroute, clock, sockets, peer} = await open();
+  peer.closes(1006);
+  await clock.pass(3_000);
+  for (let count = 0; count < 60; count++) enroute.follow(`j${count}`);
+  sockets.last.opens();
+  sockets.last.says({
+    type: 'welcome', session: 's', serverTime: clock.wall(), pingIntervalSeconds: 25,
+    limits: {messagesPerSecond: 5, messagesBurst: 10},
+  });
+  assert.equal(named(sockets.last.heard(), 'subscribe').length, 7);
+  await clock.pass(4_000);
+  assert.equal(named(sockets.last.heard(), 'subscribe').length, 15);
+});
+
 test('a request resolves with its answer, in the order of requests of one kind', async () => {
   const {enroute, peer} = await open();
   const on = enroute.travel('j', true);

@@ -152,12 +152,17 @@ test('"React Native" reports what both libraries say, for the jobs of the trip',
   const {stored} = await app.load('stored.mjs', "export * from '@react-native-async-storage/async-storage';");
   const {reporter} = await load('reporter');
   await load('geolocation');
-  const {setOut, arrived} = await load('trip');
-  const {Enroute} = await app.load('enroute.mjs', "export * from '@enroute/client';");
-  await setOut(new Enroute({url: 'https://track.example/v1', credential: () => ({token: 't'})}), ['visit-1']);
-  assert.deepEqual(requests.splice(0), [
-    {method: 'PUT', path: '/api/v1/jobs/visit-1/travel', body: {device: 'my-phone'}},
-  ]);
+  const {enroute, setOut, arrived} = await load('trip');
+  await settled();
+  const peer = sockets.last;
+  peer.welcomes(Date.now());
+  peer.heard();
+  const under = setOut(['visit-1']);
+  assert.deepEqual(peer.heard(), [{type: 'travel', job: 'visit-1', active: true, device: 'my-phone'}]);
+  peer.says({type: 'ok', replyTo: 'travel', job: 'visit-1', deadline: 9});
+  await under;
+  enroute.publish('visit-1', {at: Date.now(), lat: 41.9, lon: 12.5});
+  assert.deepEqual(peer.heard().map(({type}) => type), ['location'], 'while the app is open');
   const coords = {latitude: 41.9, longitude: 12.5, accuracy: 5, speed: 3, heading: 90};
   await tasks.get('enroute-locations')({data: {locations: [{coords, timestamp: Date.now()}]}, error: null});
   assert.equal(requests.at(-1).path, '/api/v1/jobs/visit-1/locations');

@@ -127,6 +127,18 @@ test('without a network the fixes wait and are repeated with the newest one', as
   assert.deepEqual([outcomes[1].sent, outcomes[1].waiting], [true, 0]);
 });
 
+test('the fixes wait while a network shows its sign-in page, or a proxy refuses requests', async () => {
+  for (const status of [200, 408, 429]) {
+    const pages = [new Response('<html>Please sign in</html>', {status}), new Response('{"accepted":["v"],"refused":[]}')];
+    const {clock, reporter, outcomes} = phone({fetch: async () => pages.shift()});
+    await reporter.setJobs(['v']);
+    const {sent, error, waiting} = await expoTask(reporter)(expo(clock, 0));
+    assert.deepEqual([sent, error.retry, waiting, reporter.intervalSeconds], [false, true, 1, 1], `${status}`);
+    await clock.pass(3_000);
+    assert.deepEqual([outcomes.at(-1).accepted, reporter.waiting], [['v'], 0], `${status}`);
+  }
+});
+
 test('a credential that never arrives delays the reports by 15 s and does not stop them', async () => {
   let calls = 0;
   const {clock, reporter, sent} = phone({credential: () => (++calls === 1 ? new Promise(() => {}) : {token: 't'})});
@@ -185,6 +197,31 @@ test('after the end of the app, the next start reports for the same jobs at the 
   assert.equal(second.sent.length, 0, 'the pause after the failure goes on');
   await second.clock.pass(3000);
   assert.equal(second.sent[0].body.fixes[0].at, first.clock.wall() + 60_000);
+});
+
+test('a clock that is changed during the trip hides the rider for one report at most', async () => {
+  const accepted = [];
+  let ahead = 0;
+  const {clock, reporter} = phone({
+    wall: () => clock.wall() + ahead,
+    fetch: async (url, {body}) => {
+      const serverTime = clock.wall();
+      const isRight = JSON.parse(body).fixes.some(({at}) => Math.abs(serverTime - at) < 30_000);
+      accepted.push(isRight);
+      const answer = isRight ? {accepted: ['v'], refused: [], intervalSeconds: 1} : {code: 'future_position', status: 422};
+      return new Response(JSON.stringify({...answer, serverTime}), {status: isRight ? 200 : 422});
+    },
+  });
+  await reporter.setJobs(['v'], {clockOffset: 0});
+  for (const minutes of [0, 15, -15, 0]) {
+    ahead = minutes * 60_000;
+    for (let second = 0; second < 10; second += 1) {
+      await reporter.report({at: clock.wall() + ahead, lat: 41, lon: 12});
+      await clock.pass(1000);
+    }
+    const shown = accepted.splice(0);
+    assert.ok(shown.length >= 10 && shown.filter((isRight) => !isRight).length <= 1, `${minutes} min: ${shown}`);
+  }
 });
 
 test('a store that fails does not stop the reports', async () => {
@@ -268,6 +305,35 @@ test('a follower sees what a phone in the background reports to a gateway', {ski
     await reporter.setJobs([]);
   } finally {
     customer.stop();
+    await stage.close();
+  }
+});
+
+test('one phone reports in the background and over the socket', {skip, timeout: 2 * PATIENCE}, async () => {
+  const stage = await Stage.open();
+  const [service, token] = [await stage.token('service', 'orders'), await stage.token('rider', 'rider-7')];
+  const device = 'my-phone';
+  const rider = new Enroute({url: stage.url, WebSocket: Socket, credential: () => ({token}), device});
+  try {
+    const orders = new Enroute({url: stage.url, WebSocket: Socket, credential: () => ({token: service})});
+    await orders.rest('POST', '/jobs', {body: {job: 'v', kind: 'service', customer: 'anna', rider: 'rider-7'}});
+    await orders.rest('POST', '/jobs/v/status', {body: {status: 'on_the_way'}});
+    const [accepted, errors] = [[], []];
+    rider.on('ok', ({replyTo, seq}) => { if (replyTo === 'location') accepted.push(seq); });
+    rider.on('error', ({replyTo, code}) => errors.push([replyTo, code]));
+    rider.start();
+    await until('the app is open', () => rider.connection.state === 'open');
+    await rider.travel('v', true);
+    const reporter = new BackgroundReporter({gateway: stage.url.replace('/v1', ''), device, credential: () => ({token})});
+    await reporter.setJobs(['v'], {clockOffset: rider.serverTime - Date.now()});
+    const {error, accepted: jobs} = await reporter.report({at: Date.now() - 1, lat: 41.9, lon: 12.5});
+    assert.deepEqual([error, jobs], [null, ['v']]);
+    rider.publish('v', {at: Date.now(), lat: 41.9, lon: 12.5});
+    await until('the gateway accepts the report of the app', () => accepted.length === 1);
+    assert.deepEqual(errors, []);
+    await reporter.setJobs([]);
+  } finally {
+    rider.stop();
     await stage.close();
   }
 });

