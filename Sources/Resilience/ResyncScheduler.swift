@@ -12,7 +12,8 @@ package struct ResyncScheduler<Job: Hashable & Sendable>: Sendable {
         package var latestCheck = UInt64.seconds(9)
         /// A mismatch is confirmed by a second check after this time, because the message may still be on its way.
         package var confirmationDelay = UInt64.milliseconds(250)
-        /// A failed read is retried after rand(0, min(longest, shortest * 2^n)).
+        /// A failed repair is retried after rand(0, min(longest, shortest * 2^n)), and so is a check that fails once. One that
+        /// fails again waits like any other check: nobody waits for it, and the end of an outage causes repairs.
         package var shortestRetry = UInt64.milliseconds(200)
         package var longestRetry = UInt64.seconds(1)
 
@@ -169,6 +170,8 @@ package struct ResyncScheduler<Job: Hashable & Sendable>: Sendable {
             return false
         }
         switch answer {
+        case .failed where purpose == .check && !again && entry.failures > 0:
+            self.rest(job, self.checkDelay, .check, now: now)
         case .failed:
             // A repair that was requested meanwhile changes the purpose, not the back-off.
             let ceiling = min(self.bounds.longestRetry, self.bounds.shortestRetry << UInt64(min(entry.failures, 10)))
