@@ -30,6 +30,8 @@ package struct ResyncScheduler<Job: Hashable & Sendable>: Sendable {
     package struct Read: Hashable, Sendable {
         package let job: Job
         package let purpose: Purpose
+        /// A check that confirms a mismatch.
+        package let isConfirmation: Bool
         /// Distinguishes it from an earlier read of the same job, whose answer may still arrive.
         fileprivate let number: UInt64
         /// The result is at least as new as this time, however long the answer takes. The next check is scheduled from here.
@@ -148,11 +150,14 @@ package struct ResyncScheduler<Job: Hashable & Sendable>: Sendable {
             guard let job = purpose == .repair ? self.repairs.popFirst() : self.checks.popFirst() else { break }
             // Skip jobs that are no longer followed, were unfollowed and followed again, or were promoted from a check to a
             // repair.
-            guard self.entries[job]?.phase == .queued(purpose) else { continue }
+            guard let entry = self.entries[job], entry.phase == .queued(purpose) else { continue }
             self.lastNumber += 1
             self.entries[job]?.phase = .reading(purpose, again: false, number: self.lastNumber)
             self.inFlight += 1
-            reads.append(Read(job: job, purpose: purpose, number: self.lastNumber, startedAt: now))
+            reads.append(
+                Read(
+                    job: job, purpose: purpose, isConfirmation: entry.isSuspect, number: self.lastNumber,
+                    startedAt: now))
         }
         return reads
     }

@@ -23,12 +23,12 @@ import Testing
         #expect(core.answered(first.read, .mismatch, now: first.at) == true)
         #expect(core.repairsOutstanding == 0)
         let second = try #require(Self.next(&core, from: first.at))
-        #expect(second.read.purpose == .check)
+        #expect(second.read.purpose == .check && second.read.isConfirmation && !first.read.isConfirmation)
         #expect(second.at - first.at >= .milliseconds(250) && second.at - first.at <= .milliseconds(250) + Self.tick)
         #expect(core.answered(second.read, .mismatch, now: second.at) == true)
         #expect(core.repairsOutstanding == 1)
         let third = try #require(Self.next(&core, from: second.at))
-        #expect(third.read.purpose == .repair && third.at - second.at <= Self.tick)
+        #expect(third.read.purpose == .repair && !third.read.isConfirmation && third.at - second.at <= Self.tick)
     }
 
     @Test func `a second check that matches clears the mismatch`() throws {
