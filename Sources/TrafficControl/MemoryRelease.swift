@@ -40,6 +40,7 @@ package struct MemoryRelease {
     }
 
     package mutating func ended(now: UInt64) {
+        precondition(self.isRunning, "a release ended that did not start")
         self.isRunning = false
         let duration = now - min(now, self.startedAt ?? now)
         self.restsUntil = now + duration * Self.restFactor
