@@ -100,6 +100,7 @@ let package = Package(
         .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
         .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
+        .systemLibrary(name: "CMalloc"),
         .target(name: "CTexts"),
         .target(name: "CScripts"),
         .target(name: "CWebAssets"),
@@ -159,8 +160,8 @@ let package = Package(
         module(
             "Gateway",
             """
-            Access CBuildInfo EnrouteWire ETA Events Fanout HTTPValues LiveState Push Realtime Redis REST SecureSocket
-            Telemetry TrafficControl WebSocket Webhooks NIOCore NIOHTTP1 NIOPosix Crypto HTTPTypes Hummingbird
+            Access CBuildInfo CMalloc EnrouteWire ETA Events Fanout HTTPValues LiveState Push Realtime Redis REST
+            SecureSocket Telemetry TrafficControl WebSocket Webhooks NIOCore NIOHTTP1 NIOPosix Crypto HTTPTypes Hummingbird
             HummingbirdCore Logging ServiceLifecycle
             """, hot),
 

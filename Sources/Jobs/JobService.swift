@@ -53,15 +53,42 @@ package struct JobService: Sendable {
     ///
     /// - Returns: `nil` when there is no such job.
     package func view(_ job: JobID, since: ResumePoint? = nil) -> EventLoopFuture<JobView?> {
-        let recovery = self.ledger.recover(job, since: since).flatMap { recovery in
-            self.card(for: recovery?.record).map { (recovery, $0) }
-        }
-        return recovery.and(self.feed.read(job).and(self.notes.read(job))).map { ledger, live in
+        self.recoverWithCard(job, since: since).and(self.feed.read(job).and(self.notes.read(job))).map { ledger, live in
             ledger.0.map {
                 JobView(
                     $0, live.0, live.1, card: ledger.1, early: self.early, now: WallClock.nowMilliseconds,
                     freshness: self.freshness)
             }
+        }
+    }
+
+    /// The state of a job that was just changed, for the answer to the change. While the live instance is unavailable, it is
+    /// what the ledger holds, without a position and an arrival time: an error would claim that nothing was changed.
+    ///
+    /// - Returns: `nil` when there is no such job.
+    package func viewAfterChange(of job: JobID) -> EventLoopFuture<JobView?> {
+        self.view(job).flatMapError { error in
+            guard let error = error as? RedisError, error.isOutage else {
+                return self.loop.makeFailedFuture(error)
+            }
+            // Fails, too, if the ledger is the one that is unavailable.
+            return self.recoverWithCard(job).map { recovery, card in
+                recovery.map {
+                    // How far a rider on the way has come is unknown.
+                    let early = $0.record.isTravelling ? .off : self.early
+                    return JobView(
+                        $0, JobFeed.State(), card: card, early: early, now: WallClock.nowMilliseconds,
+                        freshness: self.freshness)
+                }
+            }
+        }
+    }
+
+    private func recoverWithCard(
+        _ job: JobID, since: ResumePoint? = nil
+    ) -> EventLoopFuture<(JobLedger.Recovery?, RiderCard?)> {
+        self.ledger.recover(job, since: since).flatMap { recovery in
+            self.card(for: recovery?.record).map { (recovery, $0) }
         }
     }
 

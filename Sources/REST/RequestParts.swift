@@ -16,7 +16,16 @@ internal import TrafficControl
 
 extension Routes {
     func view(_ job: JobID, _ grant: Grant) async throws -> JobView {
-        guard let view = try await self.result(of: self.jobs.view(job)),
+        try await self.shown(self.jobs.view(job), job, grant)
+    }
+
+    /// Returns the state of a job that the request has changed, also while the live instance is unavailable.
+    func viewAfterChange(of job: JobID, _ grant: Grant) async throws -> JobView {
+        try await self.shown(self.jobs.viewAfterChange(of: job), job, grant)
+    }
+
+    private func shown(_ view: EventLoopFuture<JobView?>, _ job: JobID, _ grant: Grant) async throws -> JobView {
+        guard let view = try await self.result(of: view),
             grant.reaches(job, customer: view.record.customer, rider: view.record.rider),
             !self.revocations.hides(job, from: grant.role)
         else { throw Problem(Refused.noSuchJob) }

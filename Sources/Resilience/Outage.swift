@@ -14,6 +14,8 @@ package struct Outage: Sendable {
     package private(set) var isDegraded = false
     /// Since when a connection is down or unresponsive, or lost messages have not been replaced.
     private var since: UInt64?
+    /// Whether messages may be missing because of an outage, reported or not. Followers that are behind are expected then.
+    package var isUnderway: Bool { self.since != nil }
 
     package init(patience: UInt64 = .seconds(2)) { self.patience = patience }
 

@@ -12,7 +12,8 @@ package struct ResyncScheduler<Job: Hashable & Sendable>: Sendable {
         package var latestCheck = UInt64.seconds(9)
         /// A mismatch is confirmed by a second check after this time, because the message may still be on its way.
         package var confirmationDelay = UInt64.milliseconds(250)
-        /// A failed read is retried after rand(0, min(longest, shortest * 2^n)).
+        /// A failed repair is retried after rand(0, min(longest, shortest * 2^n)), and so is a check that fails once. One that
+        /// fails again waits like any other check: nobody waits for it, and the end of an outage causes repairs.
         package var shortestRetry = UInt64.milliseconds(200)
         package var longestRetry = UInt64.seconds(1)
 
@@ -29,6 +30,8 @@ package struct ResyncScheduler<Job: Hashable & Sendable>: Sendable {
     package struct Read: Hashable, Sendable {
         package let job: Job
         package let purpose: Purpose
+        /// A check that confirms a mismatch.
+        package let isConfirmation: Bool
         /// Distinguishes it from an earlier read of the same job, whose answer may still arrive.
         fileprivate let number: UInt64
         /// The result is at least as new as this time, however long the answer takes. The next check is scheduled from here.
@@ -147,11 +150,14 @@ package struct ResyncScheduler<Job: Hashable & Sendable>: Sendable {
             guard let job = purpose == .repair ? self.repairs.popFirst() : self.checks.popFirst() else { break }
             // Skip jobs that are no longer followed, were unfollowed and followed again, or were promoted from a check to a
             // repair.
-            guard self.entries[job]?.phase == .queued(purpose) else { continue }
+            guard let entry = self.entries[job], entry.phase == .queued(purpose) else { continue }
             self.lastNumber += 1
             self.entries[job]?.phase = .reading(purpose, again: false, number: self.lastNumber)
             self.inFlight += 1
-            reads.append(Read(job: job, purpose: purpose, number: self.lastNumber, startedAt: now))
+            reads.append(
+                Read(
+                    job: job, purpose: purpose, isConfirmation: entry.isSuspect, number: self.lastNumber,
+                    startedAt: now))
         }
         return reads
     }
@@ -169,6 +175,8 @@ package struct ResyncScheduler<Job: Hashable & Sendable>: Sendable {
             return false
         }
         switch answer {
+        case .failed where purpose == .check && !again && entry.failures > 0:
+            self.rest(job, self.checkDelay, .check, now: now)
         case .failed:
             // A repair that was requested meanwhile changes the purpose, not the back-off.
             let ceiling = min(self.bounds.longestRetry, self.bounds.shortestRetry << UInt64(min(entry.failures, 10)))

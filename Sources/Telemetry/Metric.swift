@@ -238,7 +238,7 @@ package enum Metric: Int, CaseIterable, Sendable {
             case .requestsRefused: "HTTP requests refused before they were processed."
             case .acceptPauses: "Times the gateway stopped accepting connections because it was overloaded."
             case .resyncs: "Snapshots of followed jobs and watched zones read again from Redis, by reason."
-            case .resyncMismatches: "Periodic checks that found followers or watchers behind the state in Redis."
+            case .resyncMismatches: "Periodic checks that found followers or watchers behind Redis, outside of outages."
             case .zoneJobsResets:
                 "Times the list of a zone's jobs was sent again because its watcher was too slow for the changes."
             case .redisOutages: "Redis outages reported to clients; every event loop counts each outage."

@@ -144,6 +144,16 @@ import Testing
         }
     }
 
+    @Test func `while sessions are unknown, no rider is said not to exist`() async throws {
+        try await withRedis { client, server in
+            try await Self.fill(client)
+            let outcome = try await Self.explain("unix:/nowhere.sock", "rider", "rider-2", ledger: server.url)
+            #expect(outcome.code == 69 && !outcome.error.contains("There is no rider"), "\(outcome)")
+            #expect(outcome.output.contains("?? Unknown: the live Redis is unavailable."), "\(outcome.output)")
+            #expect(outcome.output.contains("The rider is not registered in any zone"), "\(outcome.output)")
+        }
+    }
+
     @Test(
         arguments: [
             ([], "Missing expected argument"), (["a b"], "The job must be 1 to 64 characters"),

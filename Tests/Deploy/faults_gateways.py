@@ -1,5 +1,6 @@
 """Faults of gateways: processes that end, start again, run out of something or are of another version."""
 
+import re
 import threading
 
 from faults import Stage, fault
@@ -96,36 +97,51 @@ def descriptors_run_out(stage: Stage) -> None:
 
 @fault("EnrouteMemoryNearLimit", "EnrouteSessionsShed")
 def memory_runs_out(stage: Stage) -> None:
-    """A limit that a gateway almost reaches; and idle sessions on one that exceeds it."""
-    site = stage.site(EVENT_LOOPS=1)
+    """Connections almost reach the limit of the memory, then exceed it, so idle sessions are closed. When the connections
+    are gone, the gateway accepts again without a restart."""
+    site = stage.site(EVENT_LOOPS=1, LIMIT_REQUEST_HEAD_SECONDS=60)
     gateway = site.gateways[0]
     used = stage.monitoring.query(f'process_resident_memory_bytes{{job="{stage.job}"}}')[0] / 1_048_576
-    site.settings["OVERLOAD_MEMORY_MB"] = int(used / 0.95)
+    site.settings["OVERLOAD_MEMORY_MB"] = int(used * 1.4)
     gateway.process.kill()
     gateway.start()
-    stage.fires("EnrouteMemoryNearLimit")
     orders = OrderSystem(site)
     # The sessions become idle after 10 s; until then connections fill the memory.
     idle = [WebSocket(site.url, orders.token("customer", f"anna-{number}")) for number in range(20)]
     for socket in idle:
         stage.callback(socket.cut)
-    stage.fires("EnrouteSessionsShed", while_=Filler(stage, site))
-    del site.settings["OVERLOAD_MEMORY_MB"]
-    gateway.process.kill()
-    gateway.start()
+    filler = Filler(stage, site)
+    stage.fires("EnrouteMemoryNearLimit", while_=lambda: filler.fill(0.92))
+    stage.fires("EnrouteSessionsShed", while_=lambda: filler.fill(1))
+    filler.close()
+    stage.monitoring.until(lambda: gateway.manage("/readyz")[0] == 200, "the gateway to accept again")
     stage.clears("EnrouteMemoryNearLimit", "EnrouteSessionsShed")
 
 
 class Filler:
-    """Opens more connections each time it is called, until the gateway accepts no more."""
+    """Fills a gateway's memory with connections whose requests never end."""
+
+    STEP, MOST = 100, 4_000
+    """Connections opened at once, and open at the same time: the gateway closes the oldest ones after a while."""
 
     def __init__(self, stage: Stage, site: Site):
-        self.stage, self.site, self.count = stage, site, 0
+        self.stage, self.site, self.opened = stage, site, []
 
-    def __call__(self) -> None:
-        if self.count < 4_000 and self.site.gateways[0].manage("/readyz")[0] == 200:
-            self.stage.sockets(self.site, 200, b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"a" * 4_000)
-            self.count += 200
+    def fill(self, share: float) -> None:
+        """Opens some more connections if the gateway accepts them and uses less than this share of its limit."""
+        gateway, limit = self.site.gateways[0], self.site.settings["OVERLOAD_MEMORY_MB"] * 1_048_576
+        memory = re.search(r"^process_resident_memory_bytes (\S+)$", gateway.manage("/metrics")[1], re.MULTILINE)
+        if float(memory[1]) >= share * limit or gateway.manage("/readyz")[0] != 200:
+            return
+        if len(self.opened) >= self.MOST:
+            self.close(self.STEP)
+        self.opened += self.stage.sockets(self.site, self.STEP, b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"a" * 4_000)
+
+    def close(self, count: int | None = None) -> None:
+        """Closes the oldest connections, or all."""
+        for connection in self.opened[:count]:
+            connection.close()
+        del self.opened[:count]
 
 
 @fault("EnrouteEventLoopLag")

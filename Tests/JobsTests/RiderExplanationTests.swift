@@ -133,6 +133,25 @@ import Testing
         #expect(Self.document { $0.zone = .failed(.disconnected) }.found == nil)
     }
 
+    @Test func `whether a rider without a zone exists is unknown while sessions cannot be read`() {
+        let changes: [@Sendable (inout RiderFacts) -> Void] = [
+            { $0.watching.gateways = .failed(.disconnected) },
+            { ($0.watching.gateways, $0.watching.sessions) = (.value([]), .failed(.disconnected)) },
+            { facts in
+                var gateway = SampleFacts.gateway("g1", followers: 0)
+                gateway.riderSessions = .failed(.disconnected)
+                facts.watching.gateways = .value([gateway])
+            },
+        ]
+        for change in changes {
+            let document = Self.document {
+                ($0.zone, $0.record) = (.absent, .absent)
+                change(&$0)
+            }
+            #expect(document.found == nil && document.isUnavailable)
+        }
+    }
+
     @Test func `a reason cannot control the terminal`() throws {
         let document = Self.document { $0.record = Self.record(status: "offline", reason: "a\u{1B}[2Jb\nc\u{202E}d") }
         let reason = document.sections.flatMap(\.facts).first { $0.name == "reason" }

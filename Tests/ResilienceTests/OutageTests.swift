@@ -44,6 +44,22 @@ import Testing
         #expect(outage.observe(unresponsiveSince: .seconds(2), isSettled: true, now: .seconds(4)) == .degraded)
     }
 
+    @Test func `an outage is under way, reported or not, until everything is connected and resynced`() {
+        var outage = Outage()
+        #expect(!outage.isUnderway)
+        _ = outage.observe(unresponsiveSince: 0, isSettled: true, now: 1)
+        #expect(outage.isUnderway && !outage.isDegraded)
+        _ = outage.observe(unresponsiveSince: 0, isSettled: false, now: .seconds(2))
+        #expect(outage.isUnderway && outage.isDegraded)
+        _ = outage.observe(unresponsiveSince: nil, isSettled: false, now: .seconds(3))
+        #expect(outage.isUnderway)
+        _ = outage.observe(unresponsiveSince: nil, isSettled: true, now: .seconds(4))
+        #expect(!outage.isUnderway)
+        // A resync without an outage, for example after a lost message.
+        _ = outage.observe(unresponsiveSince: nil, isSettled: false, now: .seconds(5))
+        #expect(!outage.isUnderway)
+    }
+
     @Test func `a resync without an outage is not reported`() {
         var outage = Outage()
         #expect(outage.observe(unresponsiveSince: nil, isSettled: false, now: 0) == nil)

@@ -23,12 +23,12 @@ import Testing
         #expect(core.answered(first.read, .mismatch, now: first.at) == true)
         #expect(core.repairsOutstanding == 0)
         let second = try #require(Self.next(&core, from: first.at))
-        #expect(second.read.purpose == .check)
+        #expect(second.read.purpose == .check && second.read.isConfirmation && !first.read.isConfirmation)
         #expect(second.at - first.at >= .milliseconds(250) && second.at - first.at <= .milliseconds(250) + Self.tick)
         #expect(core.answered(second.read, .mismatch, now: second.at) == true)
         #expect(core.repairsOutstanding == 1)
         let third = try #require(Self.next(&core, from: second.at))
-        #expect(third.read.purpose == .repair && third.at - second.at <= Self.tick)
+        #expect(third.read.purpose == .repair && !third.read.isConfirmation && third.at - second.at <= Self.tick)
     }
 
     @Test func `a second check that matches clears the mismatch`() throws {
@@ -83,6 +83,31 @@ import Testing
         #expect(core.repairsOutstanding == 0)
         let second = try #require(Self.next(&core, from: first.at))
         #expect(second.read.purpose == .check && second.at - first.at <= .milliseconds(250))
+    }
+
+    @Test func `during an outage a job is checked no more often than usual`() throws {
+        var core = Self.following()
+        var look = try #require(Self.next(&core, from: 0))
+        var waits: [UInt64] = []
+        for _ in 0..<20 {
+            #expect(core.answered(look.read, .failed, now: look.at) == false)
+            let next = try #require(Self.next(&core, from: look.at))
+            #expect(next.read.purpose == .check)
+            waits.append(next.at - look.at)
+            look = next
+        }
+        #expect(waits[0] <= .milliseconds(250))
+        #expect(waits.dropFirst().allSatisfy { $0 >= .seconds(5) && $0 <= .seconds(9) + Self.tick })
+        // The outage ends: followers do not wait for the next check.
+        _ = core.repair(0, now: look.at)
+        #expect(core.answered(look.read, .failed, now: look.at) == false)
+        let repair = try #require(Self.next(&core, from: look.at))
+        #expect(repair.read.purpose == .repair && repair.at - look.at <= .seconds(1) + Self.tick)
+        // A check that fails after that is repeated soon again.
+        #expect(core.answered(repair.read, .matches, now: repair.at) == true)
+        let check = try #require(Self.next(&core, from: repair.at))
+        #expect(core.answered(check.read, .failed, now: check.at) == false)
+        #expect(try #require(Self.next(&core, from: check.at)).at - check.at <= .milliseconds(250))
     }
 
     @Test func `repeated repair requests do not bypass the back-off after a failure`() throws {

@@ -1,5 +1,6 @@
-// What the operating system reports about this process: memory, descriptors and CPU time.
+// What the operating system reports about this process: memory, descriptors and CPU time; and what the process returns to it.
 
+internal import CMalloc
 internal import Glibc
 
 /// Resources of this process, as reported by the operating system.
@@ -32,6 +33,9 @@ enum ProcessLoad {
         guard fields.count > 1, let pages = Int(fields[1]) else { return 0 }
         return pages * Int(sysconf(Int32(_SC_PAGESIZE)))
     }
+
+    /// Returns free memory of the heap to the operating system. Blocks: see `MemoryRelease`.
+    static func releaseFreeMemory() { malloc_trim(0) }
 
     /// The CPU time that this process has used, in user and kernel mode.
     static var cpuSeconds: Double {

@@ -5,6 +5,7 @@ internal import EnrouteWire
 internal import Fanout
 internal import Logging
 internal import NIOCore
+internal import NIOPosix
 internal import Realtime
 internal import Redis
 internal import Telemetry
@@ -30,6 +31,10 @@ final class AcceptGate: ChannelDuplexHandler {
     /// File descriptors that are not accepted connections, counted when the gateway starts.
     private let otherDescriptors: Int
     private var memoryBytes = 0
+    private var memoryRelease: MemoryRelease
+
+    /// Reading the memory usage opens a file, so it is done once a second only.
+    private static let ticksPerMeasurement = 10
 
     /// - Parameter shed: closes this percentage of the sessions on every event loop.
     init(
@@ -37,6 +42,7 @@ final class AcceptGate: ChannelDuplexHandler {
         shed: @escaping (_ percent: Int) -> Void
     ) {
         self.detector = OverloadDetector(bounds: settings.overload, descriptorLimit: ProcessLoad.descriptorLimit)
+        self.memoryRelease = MemoryRelease(limitBytes: settings.overload.memoryBytes)
         let limits = settings.limits
         self.tokens =
             limits.newConnectionsPerSecond > 0
@@ -82,10 +88,9 @@ final class AcceptGate: ChannelDuplexHandler {
     }
 
     private func tick(_ context: ChannelHandlerContext) {
-        // Reading the memory usage opens a file, so it is done once a second only.
-        let isSecond = self.ticks % 10 == 0
+        let isMeasurement = self.ticks % Self.ticksPerMeasurement == 0
         self.ticks += 1
-        if isSecond { self.memoryBytes = ProcessLoad.residentBytes }
+        if isMeasurement { self.memoryBytes = ProcessLoad.residentBytes }
         let (before, now) = (self.detector.reasons, NIODeadline.now().uptimeNanoseconds)
         let percent = self.detector.update(
             .init(
@@ -105,9 +110,26 @@ final class AcceptGate: ChannelDuplexHandler {
                 "overload ended; resumed accepting connections", metadata: [LogKey.seconds: "\(seconds)"])
         case nil: break
         }
-        if isSecond, percent > 0 { self.shed(percent) }
+        if isMeasurement {
+            if percent > 0 { self.shed(percent) }
+            self.releaseMemory(context, now)
+        }
         guard self.hasPendingRead, self.isAccepting else { return }
         self.hasPendingRead = false
         context.read()
+    }
+
+    /// Returns free memory to the operating system on another thread, if it is time. The next measurement shows the effect.
+    private func releaseMemory(_ context: ChannelHandlerContext, _ now: UInt64) {
+        let isPaused = self.detector.reasons.contains(.memory)
+        guard self.memoryRelease.shouldStart(memoryBytes: self.memoryBytes, isPaused: isPaused, now: now) else {
+            return
+        }
+        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+        NIOThreadPool.singleton.runIfActive(eventLoop: context.eventLoop) {
+            ProcessLoad.releaseFreeMemory()
+        }.whenComplete { _ in
+            bound.value.memoryRelease.ended(now: NIODeadline.now().uptimeNanoseconds)
+        }
     }
 }

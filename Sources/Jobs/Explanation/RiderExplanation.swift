@@ -33,8 +33,12 @@ package struct RiderExplanation: Sendable {
         switch (self.facts.zone, self.facts.record) {
         case (.failed, _), (_, .failed): nil
         case (.malformed, _), (_, .malformed), (_, .value): true
-        default: !self.connected.isEmpty || self.facts.watching.sessions.value?.isEmpty == false ? true : false
+        default: self.hasSessions ? true : self.facts.watching.isIncomplete ? nil : false
         }
+    }
+
+    private var hasSessions: Bool {
+        !self.connected.isEmpty || self.facts.watching.sessions.value?.isEmpty == false
     }
 
     private var connected: [GatewayFacts] {

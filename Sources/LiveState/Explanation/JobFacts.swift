@@ -156,6 +156,9 @@ package struct WatchingFacts: Sendable {
     /// Followers of the job at all gateways together.
     package var followers: Int { (self.gateways.value ?? []).reduce(0) { $0 + $1.currentFollowers } }
 
+    /// Whether sessions may be missing, because something could not be read.
+    package var isIncomplete: Bool { (self.errorsOfGateways + [self.sessions.error]).contains { $0 != nil } }
+
     var errorsOfGateways: [RedisError?] {
         [self.gateways.error]
             + (self.gateways.value ?? []).flatMap { [$0.health.error, $0.followers.error, $0.riderSessions.error] }

@@ -166,7 +166,7 @@ extension Routes {
         let confirmed = try await self.result(
             of: self.jobs.ledger.describe(requested.job, kind: requested.kind, zone: nil, destination: nil, vendor: nil)
         )
-        let view = try await self.view(requested.job, grant)
+        let view = try await self.viewAfterChange(of: requested.job, grant)
         return self.answer(
             view, of: requested.job, to: grant, status: .created,
             isReplicationUnconfirmed: confirmed.isReplicationUnconfirmed)
@@ -215,7 +215,7 @@ extension Routes {
         let creation = try await self.result(of: self.jobs.create(new, epoch: epoch))
         guard case .created = creation.value else { return nil }
         self.retryLookups(of: requested)
-        let view = try await self.view(requested.job, grant)
+        let view = try await self.viewAfterChange(of: requested.job, grant)
         return self.answer(
             view, of: requested.job, to: grant, status: .created,
             isReplicationUnconfirmed: creation.isReplicationUnconfirmed)
@@ -320,7 +320,7 @@ extension Routes {
         isReplicationUnconfirmed = isReplicationUnconfirmed || description.isReplicationUnconfirmed
         return .updated(
             self.answer(
-                try await self.view(requested.job, grant), of: requested.job, to: grant,
+                try await self.viewAfterChange(of: requested.job, grant), of: requested.job, to: grant,
                 isReplicationUnconfirmed: isReplicationUnconfirmed))
     }
 

@@ -25,6 +25,7 @@ extension LoopState {
             isSettled: self.relay.isSettled && !self.revocationReader.isRevocationStateStale,
             isRevocationStateStale: self.revocationReader.shouldReportStale,
             now: now.uptimeNanoseconds)
+        self.relay.setOutage(self.outage.isUnderway)
         guard let notice else { return }
         if notice == .degraded {
             self.counts.add(.redisOutages)

@@ -33,6 +33,8 @@ final class JobResync {
     /// Jobs whose feed was open at the last check although the ledger did not allow it.
     private var wronglyOpen: Set<JobID> = []
 
+    /// Redis is or was unavailable, and what was missed has not been read again yet. Mismatches are expected, and not counted.
+    var isOutage = false
     /// The followers of a job on this loop.
     var followers: (JobID) -> ContiguousArray<FollowedJob> = { _ in [] }
     /// The part of a view that may be shown now.
@@ -181,7 +183,7 @@ final class JobResync {
             let followers = self.followers(job).filter { $0.reauthorize(check.parties) }
             let agrees = followers.allSatisfy { $0.agrees(with: check) }
             guard self.scheduler.answered(read, agrees ? .matches : .mismatch, now: Self.now) else { break }
-            if !agrees { self.counts.add(.jobMismatches) }
+            if !agrees, read.isConfirmation, !self.isOutage { self.counts.add(.jobMismatches) }
             self.missingSince[job] = nil
             self.limits.setLimit(job, to: check.deadline)
             // Usually all of them have received it through the channel.

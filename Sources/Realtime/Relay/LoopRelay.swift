@@ -376,6 +376,12 @@ package final class LoopRelay {
         self.zones.tick()
     }
 
+    /// As `JobResync.isOutage`.
+    func setOutage(_ isOutage: Bool) {
+        self.jobResync.isOutage = isOutage
+        self.zones.setOutage(isOutage)
+    }
+
     /// All channels are subscribed, and no resync is pending.
     var isSettled: Bool {
         self.feeds.isSettled && self.events.isSettled && self.jobResync.isSettled && self.zones.isSettled

@@ -96,6 +96,9 @@ final class ZoneRelay {
     /// Called on every tick of the loop.
     func tick() { self.zoneResync.startDue() }
 
+    /// As `JobResync.isOutage`.
+    func setOutage(_ isOutage: Bool) { self.zoneResync.isOutage = isOutage }
+
     /// No resync is pending.
     var isSettled: Bool { self.zoneResync.isSettled }
 }

@@ -22,6 +22,8 @@ final class ZoneResync {
     private var isStarting = false
     private var comparisons: [ZoneID: PoolConsistencyCheck] = [:]
 
+    /// As `JobResync.isOutage`.
+    var isOutage = false
     /// The watchers of a zone on this loop.
     var watchers: (ZoneID) -> ContiguousArray<WatchedZone> = { _ in [] }
 
@@ -136,7 +138,7 @@ final class ZoneResync {
                 } ?? true
             guard self.scheduler.answered(read, agrees ? .matches : .mismatch, now: Self.now) else { break }
             self.comparisons[read.job] = comparison
-            if !agrees { self.counts.add(.zoneMismatches) }
+            if !agrees, read.isConfirmation, !self.isOutage { self.counts.add(.zoneMismatches) }
         case .failure(let error): self.failed(read, error)
         }
         self.startDue()

@@ -17,6 +17,22 @@ import Testing
         }
     }
 
+    /// They are repaired, and `EnrouteFollowersBehind` would report a bug.
+    @Test func `followers that are behind because of an outage are not counted as mismatches`() async throws {
+        try await RestartableRedis.running { live in
+            try await RestartableRedis.running { ledger in
+                try await OutageScenario.run(live: live.address, ledger: ledger.address) { scenario in
+                    await live.crash()
+                    try await scenario.allAreTold(of: "live killed")
+                    try await live.start(.empty)
+                    try await scenario.allRecover(from: "live killed")
+                    let metrics = try await scenario.gateway.manage("/metrics").text
+                    #expect(metrics.contains(#"enroute_resync_mismatches_total{kind="job"} 0"#))
+                }
+            }
+        }
+    }
+
     @Test func `followers are reset after the ledger lost its data and the jobs were written again`()
         async throws
     {

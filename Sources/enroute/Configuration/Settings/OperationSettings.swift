@@ -64,8 +64,9 @@ extension SettingsTable {
                 default: .number(overloadBounds.memoryBytes / 1_048_576),
                 "Resident memory above which idle sessions are closed.",
                 details: """
-                    The newest are closed first, with close code 4004. No new connections are accepted until memory use is
-                    below this.
+                    The newest are closed first, with close code 4004. No new connections are accepted until less than
+                    95 % of this is in use. From 90 % on, the gateway returns free memory to the system, so what
+                    closed sessions used does not count. Set it well above what a gateway uses without sessions.
                     """
             ),
         ])
