@@ -231,6 +231,9 @@ static const unsigned char track_first_js[] = {
 static const unsigned char track_celebration_js[] = {
 #embed "../WebAssets/web/track-celebration.js"
 };
+static const unsigned char track_parts_js[] = {
+#embed "../WebAssets/web/track-parts.js"
+};
 static const unsigned char track_promise_js[] = {
 #embed "../WebAssets/web/track-promise.js"
 };
@@ -438,6 +441,7 @@ static const struct enroute_asset page_files[] = {
     ASSET("track-first.js", track_first_js),
     ASSET("track-base-map.js", track_base_map_js),
     ASSET("track-celebration.js", track_celebration_js),
+    ASSET("track-parts.js", track_parts_js),
     ASSET("track-promise.js", track_promise_js),
     ASSET("track-push.js", track_push_js),
     ASSET("track-share.js", track_share_js),

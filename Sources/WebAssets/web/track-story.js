@@ -11,16 +11,19 @@ export class Story {
   shop = null;
   /** The name of the rider who is coming, or came. */
   rider = null;
-  /** What the customer may do: `{note?, cancelFrom?}`, or null. */
+  /** What the customer may do: `{note?, cancelFrom?, tag?}`, or null. */
   can = null;
+  /** Whether the gateway has said the above. Neither messages nor a cached page contain the place and what the customer may do. */
+  isRead = false;
   #status = null;
 
-  /** Takes what the server rendered: `{times?, shop?, rider?, can?}`. What messages said is newer. */
-  read({times = {}, shop = null, rider = null, can = null} = {}) {
+  /** Takes what the server rendered: `{times?, shop?, rider?, can?}`. What messages said is newer. @param isFresh not cached */
+  read({times = {}, shop = null, rider = null, can = null} = {}, isFresh = true) {
     this.times = {...times, ...this.times};
+    if (!isFresh) return;
     this.shop = shop ?? this.shop;
     this.rider ??= rider;
-    this.can = can;
+    [this.can, this.isRead] = [can, true];
   }
 
   /** Takes a view. @returns whether the job was done just now, before the customer's eyes */
@@ -38,5 +41,6 @@ export class Story {
   /** Clears everything when the job is no longer shared. */
   forget() {
     [this.times, this.shop, this.rider, this.can, this.#status] = [{}, null, null, null, null];
+    this.isRead = false;
   }
 }
