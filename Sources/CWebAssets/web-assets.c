@@ -240,6 +240,9 @@ static const unsigned char track_promise_js[] = {
 static const unsigned char track_push_js[] = {
 #embed "../WebAssets/web/track-push.js"
 };
+static const unsigned char track_request_js[] = {
+#embed "../WebAssets/web/track-request.js"
+};
 static const unsigned char track_share_js[] = {
 #embed "../WebAssets/web/track-share.js"
 };
@@ -444,6 +447,7 @@ static const struct enroute_asset page_files[] = {
     ASSET("track-parts.js", track_parts_js),
     ASSET("track-promise.js", track_promise_js),
     ASSET("track-push.js", track_push_js),
+    ASSET("track-request.js", track_request_js),
     ASSET("track-share.js", track_share_js),
     ASSET("track-start.js", track_start_js),
     ASSET("track-story.js", track_story_js),

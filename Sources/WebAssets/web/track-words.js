@@ -51,6 +51,7 @@ export const words = {
     back: 'Back',
     noteSaved: 'Your note was saved.',
     noteRemoved: 'Your note was removed.',
+    noteChanged: 'The note has changed in the meantime. Save again if yours should replace this one:',
     cancel: {service: 'Cancel visit', delivery: 'Cancel order'},
     cancelAsk: {service: 'Cancel this visit? This can’t be undone.', delivery: 'Cancel this order? This can’t be undone.'},
     cancelYes: {service: 'Yes, cancel visit', delivery: 'Yes, cancel order'},
@@ -154,6 +155,7 @@ export const words = {
     back: 'Zurück',
     noteSaved: 'Ihr Hinweis ist gespeichert.',
     noteRemoved: 'Ihr Hinweis ist gelöscht.',
+    noteChanged: 'Der Hinweis wurde inzwischen geändert. Speichern Sie noch einmal, wenn Ihrer diesen ersetzen soll:',
     cancel: {service: 'Termin stornieren', delivery: 'Bestellung stornieren'},
     cancelAsk: {
       service: 'Diesen Termin stornieren? Das lässt sich nicht rückgängig machen.',

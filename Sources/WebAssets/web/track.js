@@ -53,6 +53,7 @@ const near = new NearMessage(element('tell'), {
 const story = new Story();
 const actions = new CustomerActions(element('actions'), {
   words, job, header: () => signIn.header, say: (text) => announcer.say('action', text, {isUrgent: true}),
+  read: async () => takeStory(await stateNow(signIn.header, 'reload')), after: element('headline'),
 });
 // Arrival times change often and wait for the announcer's quiet time. Everything else is announced immediately (CUS-027).
 const announcements = new Announcements(
