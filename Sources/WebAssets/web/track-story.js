@@ -13,7 +13,7 @@ export class Story {
   rider = null;
   /** What the customer may do: `{note?, cancelFrom?, tag?}`, or null. */
   can = null;
-  /** Whether the gateway has said the above. Neither messages nor a cached page contain the place and what the customer may do. */
+  /** Whether the gateway has said the above. Neither messages nor a cached page contain the place and what is possible. */
   isRead = false;
   #status = null;
 

@@ -46,9 +46,12 @@ const map = new TrackMap(element('map'), {follow: element('follow'), words});
 // An operator's own page may lack elements that were added in a newer version.
 const rider = element('who') && new RiderPanel(element('who'));
 const announcer = new Announcer(element('announcer'));
-const share = new ShareButton(element('share'), {words, say: (text) => announcer.say('share', text, {isUrgent: true})});
+const share = new ShareButton(element('share'), {
+  words, failure: element('share-failed'), say: (text) => announcer.say('share', text, {isUrgent: true}),
+});
 const near = new NearMessage(element('tell'), {
-  words, job, key: setting('push'), header: () => signIn.header, say: (text) => announcer.say('near', text, {isUrgent: true}),
+  words, job, key: setting('push'), header: () => signIn.header, result: element('told'),
+  say: (text) => announcer.say('near', text, {isUrgent: true}),
 });
 const story = new Story();
 const actions = new CustomerActions(element('actions'), {
