@@ -129,6 +129,9 @@ static const unsigned char page_contact_js[] = {
 static const unsigned char page_gateway_js[] = {
 #embed "../WebAssets/web/page-gateway.js"
 };
+static const unsigned char page_lists_js[] = {
+#embed "../WebAssets/web/page-lists.js"
+};
 static const unsigned char page_rescue_js[] = {
 #embed "../WebAssets/web/page-rescue.js"
 };
@@ -409,6 +412,7 @@ static const struct enroute_asset page_files[] = {
     ASSET("ops.js", ops_js),
     ASSET("page-contact.js", page_contact_js),
     ASSET("page-gateway.js", page_gateway_js),
+    ASSET("page-lists.js", page_lists_js),
     ASSET("page-rescue.js", page_rescue_js),
     ASSET("page-sign-in.js", page_sign_in_js),
     ASSET("page-storage.js", page_storage_js),

@@ -80,12 +80,12 @@ package struct PageFiles: Sendable {
         }
     }
 
-    /// Embedded scripts and styles are sent without comments, styles also without indentation, and a deployment's files
-    /// unchanged.
+    /// Embedded scripts and styles are sent without comments, styles also without indentation and empty lines, and a deployment's
+    /// files unchanged.
     private static func sent(_ bytes: [UInt8], as mediaType: String) -> [UInt8] {
         switch mediaType {
         case "text/javascript": PageText.withoutComments(bytes)
-        case "text/css": PageText.withoutIndentation(PageText.withoutComments(bytes))
+        case "text/css": PageText.compacted(PageText.withoutComments(bytes))
         default: bytes
         }
     }
@@ -96,7 +96,7 @@ package struct PageFiles: Sendable {
     private static let builtInBundles: [String: File] = Dictionary(
         uniqueKeysWithValues: Self.entries.compactMap { name in
             PageBundle.script(of: name) { Self.builtIn[$0]?.bytes }.map { script in
-                (name, File(lasting: PageText.withoutIndentation(script), mediaType: "text/javascript"))
+                (name, File(lasting: PageText.compacted(script), mediaType: "text/javascript"))
             }
         })
 

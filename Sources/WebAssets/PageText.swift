@@ -1,6 +1,6 @@
 // Removes comments and indentation before scripts and styles are sent: they are for readers of the source and a third of the
-// bytes. Only comments on lines of their own are removed, so no parser is needed. Their lines stay empty, so the line numbers
-// of errors match the source.
+// bytes. Only comments on lines of their own are removed, so no parser is needed. In a script that is sent as it is, their
+// lines stay empty, so the line numbers of errors match the source.
 
 /// The text of a script or a style sheet.
 enum PageText {
@@ -21,12 +21,12 @@ enum PageText {
         return Array(lines.joined(separator: [newline]))
     }
 
-    /// Returns the text without the spaces that start its lines. No string of our files spans lines. The bundler distinguishes
-    /// statements by their indentation, so remove it after bundling. Cost: O(bytes).
-    static func withoutIndentation(_ source: [UInt8]) -> [UInt8] {
+    /// Returns the text without the spaces that start its lines and without empty lines. No string of our files spans lines.
+    /// The bundler distinguishes statements by their indentation, so do this after bundling. Cost: O(bytes).
+    static func compacted(_ source: [UInt8]) -> [UInt8] {
         let newline = UInt8(ascii: "\n")
-        let lines = source.split(separator: newline, omittingEmptySubsequences: false)
-        return Array(lines.map { $0.drop { $0 == UInt8(ascii: " ") } }.joined(separator: [newline]))
+        let lines = source.split(separator: newline).map { $0.drop { $0 == UInt8(ascii: " ") } }
+        return lines.filter { !$0.isEmpty }.flatMap { $0 + [newline] }
     }
 
     /// Returns the last line of a comment that starts with this line and shares no line with code, or `nil`.

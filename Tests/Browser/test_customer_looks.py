@@ -224,7 +224,7 @@ def test_point_20_when_the_map_disappears_the_focus_stays_on_the_page(coming, de
 @pytest.mark.lean
 def test_point_21_an_invalid_link_has_its_own_page(site, phone):
     page = phone(f"{site.url}/track/visit-1#{'0' * 32}")
-    expect(page.locator("#refusal h1")).to_have_text("This tracking link has expired.")
+    expect(page.locator("#refusal h1")).to_have_text("This tracking link has expired or is incomplete.")
     expect(page.locator("#order")).to_be_hidden()
 
 

@@ -24,8 +24,13 @@ import Testing
     }
 
     @Test func `indentation is removed, and spaces within a line stay`() {
-        let sent = PageText.withoutIndentation(Array("a {\n  b: c  d;\n}\n".utf8))
+        let sent = PageText.compacted(Array("a {\n  b: c  d;\n}\n".utf8))
         #expect(String(decoding: sent, as: UTF8.self) == "a {\nb: c  d;\n}\n")
+    }
+
+    @Test(arguments: [("\n\na\n   \n\n  b\n", "a\nb\n"), ("a", "a\n"), ("", ""), ("\n \n", "")])
+    func `empty lines, which comments leave, are removed`(source: String, expected: String) {
+        #expect(String(decoding: PageText.compacted(Array(source.utf8)), as: UTF8.self) == expected)
     }
 
     @Test func `no string of a page's script spans lines, so removing indentation changes none`() {

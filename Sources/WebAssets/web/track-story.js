@@ -11,6 +11,8 @@ export class Story {
   shop = null;
   /** The name of the rider who is coming, or came. */
   rider = null;
+  /** The order number. The last state of a link does not contain it. */
+  order = null;
   /** What the customer may do: `{note?, cancelFrom?, tag?}`, or null. */
   can = null;
   /** Whether the gateway has said the above. Neither messages nor a cached page contain the place and what is possible. */
@@ -34,6 +36,7 @@ export class Story {
     if (view.statusAt) this.times = {...this.times, [view.status]: view.statusAt};
     for (const {status, at} of view.missed ?? []) this.times[status] ??= at;
     // The card is removed when the job ends. A reassignment brings another one.
+    this.order = view.display?.orderNumber ?? this.order;
     if (view.riderCard) this.rider = view.riderCard.name ?? null;
     return before !== null && !DONE.includes(before) && DONE.includes(view.status);
   }
@@ -41,6 +44,6 @@ export class Story {
   /** Clears everything when the job is no longer shared. */
   forget() {
     [this.times, this.shop, this.rider, this.can, this.#status] = [{}, null, null, null, null];
-    this.isRead = false;
+    [this.order, this.isRead] = [null, false];
   }
 }

@@ -95,7 +95,7 @@ export const words = {
     late: 'Running late – sorry!',
     refusals: {
       revoked: ['This is no longer shared with you.', 'If you still expect a visit or an order, ask for a new link.'],
-      expired: ['This tracking link has expired.', 'Links work for a few hours. Ask for a new one if you need it.'],
+      expired: ['This tracking link has expired or is incomplete.', 'Links work for a few hours. Ask for a new one if you need it.'],
       unknown: [
         'We can’t find this order or visit.',
         'The link may be incomplete, or your order or visit may already be completed. '
@@ -208,7 +208,7 @@ export const words = {
         'Wenn Sie noch etwas erwarten, fragen Sie nach einem neuen Link.',
       ],
       expired: [
-        'Dieser Tracking-Link ist abgelaufen.',
+        'Dieser Tracking-Link ist abgelaufen oder unvollständig.',
         'Links gelten ein paar Stunden. Fragen Sie bei Bedarf nach einem neuen.',
       ],
       unknown: [

@@ -280,7 +280,7 @@ async function begin() {
   if (answer.snapshot) {
     names = answer.names;
     const [now, wall] = [performance.now() - answer.age, Date.now() - answer.age];
-    take(reduce(view, {type: 'subscribed', snapshot: answer.snapshot}, now, {wall}).view, 'snapshot');
+    takeState(view, answer, now, wall);
     keptAt = answer.snapshot.kept ?? null;
     isUnseen = signIn.isGuest;
     banner.update(enroute.connection);
@@ -291,13 +291,19 @@ async function begin() {
   }
 }
 
+/** Takes a state that no session sent. */
+function takeState(before, {snapshot, clockOffset}, now, wall) {
+  take({...reduce(before, {type: 'subscribed', snapshot}, now, {wall}).view, clockOffset}, 'snapshot');
+}
+
 /** Shows how a job ended to somebody who opens its link afterwards: the status and its time, but no places. */
-function showPast({snapshot, names: rendered, more}) {
+function showPast(answer) {
   enroute.stop();
-  story.read(more);
-  [names, refusal, isPast] = [rendered, null, false];
-  take(reduce(unknownView(job), {type: 'subscribed', snapshot}, performance.now(), {wall: Date.now()}).view, 'snapshot');
+  story.read(answer.more);
+  [names, refusal, isPast] = [answer.names, null, false];
+  takeState(unknownView(job), answer, performance.now(), Date.now());
   isPast = true;
+  render();
   recheckLater();
 }
 
@@ -320,7 +326,7 @@ function render() {
   if (view.known && !texts && !names) return;
   const moment = {
     now: performance.now(), wall: Date.now(), heardAt: enroute.lastMessageAt, isLost: banner.isLost, isKept: keptAt !== null,
-    isUnseen, isReassigned, story, locale,
+    isUnseen, isReassigned, isPast, story, locale,
   };
   const seen = presentation(view, moment, texts ?? names, words);
   document.title = seen.tab;
