@@ -10,9 +10,8 @@ import {BaseMap} from './ops-base-map.js';
 const CLOSEST = 17;            // highest zoom level that the camera chooses
 const CHOSEN = 15;             // zoom level at which a selected job is shown, at least
 const PADDING = 20;            // px around what the camera shows
-const BUTTONS = 80;            // px at the right, where the zoom buttons are
-/** The camera brings markers into the rest of the map. */
-const FREE = {paddingTopLeft: [PADDING, PADDING], paddingBottomRight: [BUTTONS, PADDING]};
+const BUTTONS = 80;            // px at the right, where the zoom buttons are, and at the left, so that the middle stays there
+const FREE = {padding: [BUTTONS, PADDING]};
 const LEGEND = [...riderStates.map((state) => ['rider', state]), ...jobStates.map((state) => ['job', state])];
 
 export class FleetMap {
@@ -172,7 +171,7 @@ export class FleetMap {
     const places = this.#chosenMarkers.map((at) => this.#field.markers[at]).map(({lat, lon}) => [lat, lon]);
     const size = map.getSize();
     const isInView = places.map((place) => map.latLngToContainerPoint(place)).every(
-      ({x, y}) => x >= PADDING && y >= PADDING && x <= size.x - BUTTONS && y <= size.y - PADDING);
+      ({x, y}) => x >= BUTTONS && y >= PADDING && x <= size.x - BUTTONS && y <= size.y - PADDING);
     if (isInView && map.getZoom() >= CHOSEN) return;
     map.fitBounds(L.latLngBounds(places), {...FREE, maxZoom: CLOSEST - 1, animate: false});
   };
