@@ -129,6 +129,9 @@ static const unsigned char page_contact_js[] = {
 static const unsigned char page_gateway_js[] = {
 #embed "../WebAssets/web/page-gateway.js"
 };
+static const unsigned char page_lists_js[] = {
+#embed "../WebAssets/web/page-lists.js"
+};
 static const unsigned char page_rescue_js[] = {
 #embed "../WebAssets/web/page-rescue.js"
 };
@@ -231,11 +234,17 @@ static const unsigned char track_first_js[] = {
 static const unsigned char track_celebration_js[] = {
 #embed "../WebAssets/web/track-celebration.js"
 };
+static const unsigned char track_parts_js[] = {
+#embed "../WebAssets/web/track-parts.js"
+};
 static const unsigned char track_promise_js[] = {
 #embed "../WebAssets/web/track-promise.js"
 };
 static const unsigned char track_push_js[] = {
 #embed "../WebAssets/web/track-push.js"
+};
+static const unsigned char track_request_js[] = {
+#embed "../WebAssets/web/track-request.js"
 };
 static const unsigned char track_share_js[] = {
 #embed "../WebAssets/web/track-share.js"
@@ -403,6 +412,7 @@ static const struct enroute_asset page_files[] = {
     ASSET("ops.js", ops_js),
     ASSET("page-contact.js", page_contact_js),
     ASSET("page-gateway.js", page_gateway_js),
+    ASSET("page-lists.js", page_lists_js),
     ASSET("page-rescue.js", page_rescue_js),
     ASSET("page-sign-in.js", page_sign_in_js),
     ASSET("page-storage.js", page_storage_js),
@@ -438,8 +448,10 @@ static const struct enroute_asset page_files[] = {
     ASSET("track-first.js", track_first_js),
     ASSET("track-base-map.js", track_base_map_js),
     ASSET("track-celebration.js", track_celebration_js),
+    ASSET("track-parts.js", track_parts_js),
     ASSET("track-promise.js", track_promise_js),
     ASSET("track-push.js", track_push_js),
+    ASSET("track-request.js", track_request_js),
     ASSET("track-share.js", track_share_js),
     ASSET("track-start.js", track_start_js),
     ASSET("track-story.js", track_story_js),

@@ -24,7 +24,7 @@ const WORDS = {
   en: {
     moment: 'One moment…', afterStop: 'after another stop', lost: 'No connection. Trying to reconnect…',
     late: 'Updates are delayed right now.', full: 'Too many people are viewing this right now. We’ll keep trying.',
-    expired: 'This tracking link has expired.', signIn: 'Please sign in again.',
+    expired: 'This tracking link has expired or is incomplete.', signIn: 'Please sign in again.',
     taken: 'This is no longer shared with you.', unknown: 'We can’t find this order or visit.',
     other: 'We can’t show this right now.',
   },
@@ -33,7 +33,7 @@ const WORDS = {
     lost: 'Keine Verbindung. Wir versuchen es weiter …',
     late: 'Aktualisierungen kommen gerade verspätet.',
     full: 'Das sehen sich gerade zu viele Personen an. Wir versuchen es weiter.',
-    expired: 'Dieser Tracking-Link ist abgelaufen.', signIn: 'Bitte melden Sie sich wieder an.',
+    expired: 'Dieser Tracking-Link ist abgelaufen oder unvollständig.', signIn: 'Bitte melden Sie sich wieder an.',
     taken: 'Dies wird nicht mehr mit Ihnen geteilt.', unknown: 'Wir finden diese Bestellung oder diesen Termin nicht.',
     other: 'Wir können dies gerade nicht anzeigen.',
   },

@@ -107,6 +107,83 @@ def test_D9_where_the_operator_allows_it_a_link_cancels_and_is_not_shared(make_s
     expect(page.locator("#headline")).to_have_text("Ihr Termin wurde storniert")
 
 
+def two_tabs(make_site, open_devices):
+    """An order whose links write notes, and two devices that show it."""
+    site = make_site(PAGES_NOTES="links")
+    delivery = OrderSystem(site).delivery()
+    devices = open_devices(site)
+    pages = [devices.phone(delivery.guest_url) for _ in range(2)]
+    for page in pages:
+        expect(page.locator("#note-open")).to_be_visible()
+    return delivery, pages
+
+
+def save(page, note):
+    page.locator("#note-text").fill(note)
+    page.locator("#note-save").click()
+
+
+@pytest.mark.lean
+def test_the_form_shows_the_note_that_another_device_has_saved(make_site, open_devices):
+    _, (first, second) = two_tabs(make_site, open_devices)
+    first.locator("#note-open").click()
+    save(first, "Gate code 1234")
+    expect(first.locator("#own-note")).to_have_text("Gate code 1234")
+    second.locator("#note-open").click()
+    expect(second.locator("#note-text")).to_have_value("Gate code 1234")
+
+
+@pytest.mark.lean
+def test_a_note_replaces_a_newer_one_only_after_showing_it(make_site, open_devices, axe):
+    delivery, (first, second) = two_tabs(make_site, open_devices)
+    for page in (first, second):
+        page.locator("#note-open").click()
+        page.locator("#note-text").fill("Ring twice")
+    save(first, "Gate code 1234")
+    expect(first.locator("#own-note")).to_have_text("Gate code 1234")
+    save(second, "Ring twice")
+    expect(second.locator("#actions [role=alert]")).to_contain_text("Gate code 1234")
+    expect(second.locator("#note-text")).to_have_value("Ring twice")
+    assert delivery.orders.ask("GET", f"jobs/{delivery.name}")["customerNote"] == "Gate code 1234"
+    axe(second)
+    # Another status changes the job, but not the note.
+    delivery.status("accepted")
+    second.locator("#note-save").click()
+    expect(second.locator("#own-note")).to_have_text("Ring twice")
+    assert delivery.orders.ask("GET", f"jobs/{delivery.name}")["customerNote"] == "Ring twice"
+
+
+@pytest.mark.lean
+def test_what_was_typed_survives_a_change_of_the_language(order_system, phone):
+    delivery = order_system.delivery()
+    page = own_page(order_system, phone, delivery)
+    page.locator("#note-open").click()
+    page.locator("#note-text").fill("Third floor")
+    page.locator("#language").click()
+    expect(page.get_by_label("Ihr Hinweis für den Fahrer")).to_have_value("Third floor")
+    page.get_by_role("button", name="Zurück").click()
+    page.reload()
+    expect(page.locator("#note-open")).to_be_visible()
+    expect(page.locator("#note-text")).to_have_count(0)
+
+
+@pytest.mark.lean
+def test_when_the_actions_disappear_the_headline_has_the_keyboard_focus(order_system, phone):
+    cancelled = order_system.delivery()
+    page = own_page(order_system, phone, cancelled)
+    page.locator("#cancel-open").press("Enter")
+    page.locator("#cancel-confirm").press("Enter")
+    expect(page.locator("#headline")).to_have_text("Your order was cancelled")
+    expect(page.locator("#headline")).to_be_focused()
+    delivered = order_system.delivery("accepted", "preparing", "ready_for_pickup", "in_transit")
+    page = own_page(order_system, phone, delivered)
+    page.locator("#note-open").press("Enter")
+    page.locator("#note-text").fill("Late")
+    delivered.status("delivered")
+    expect(page.locator("#actions")).to_be_hidden()
+    expect(page.locator("#headline")).to_be_focused()
+
+
 def test_D9_help_is_the_operators_and_a_failure_says_so(make_site, open_devices):
     site = make_site(PAGES_SUPPORT_URL="tel:+390612345")
     orders = OrderSystem(site)

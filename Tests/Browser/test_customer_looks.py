@@ -224,7 +224,7 @@ def test_point_20_when_the_map_disappears_the_focus_stays_on_the_page(coming, de
 @pytest.mark.lean
 def test_point_21_an_invalid_link_has_its_own_page(site, phone):
     page = phone(f"{site.url}/track/visit-1#{'0' * 32}")
-    expect(page.locator("#refusal h1")).to_have_text("This tracking link has expired.")
+    expect(page.locator("#refusal h1")).to_have_text("This tracking link has expired or is incomplete.")
     expect(page.locator("#order")).to_be_hidden()
 
 
@@ -287,3 +287,21 @@ def test_point_23_every_shape_is_visible_with_forced_colours(coming, phone):
     fills = page.evaluate("""() => ['.rider .pointer', '.home .glyph', '#steps [data-state=complete] .fill']
       .map((each) => getComputedStyle(document.querySelector(each)).fill)""")
     assert all(fill in ("rgb(0, 0, 0)", "rgb(255, 255, 255)") for fill in fills), fills
+
+
+@pytest.mark.lean
+def test_the_map_that_the_keyboard_reaches_has_a_role_and_a_name(coming, desktop):
+    visit, _ = coming()
+    page = desktop(visit.guest_url)
+    expect(page.get_by_role("region", name="Map")).to_have_attribute("id", "map")
+    expect(page.locator("#map")).to_have_attribute("tabindex", "0")
+
+
+@pytest.mark.lean
+def test_with_forced_colours_the_edges_of_buttons_are_in_line_with_the_text(order_system, phone):
+    delivery = order_system.delivery()
+    page = phone(order_system.sign_in_url(f"/track/{delivery.name}", "customer", delivery.customer), forced_colors=True)
+    expect(page.locator("#note-open")).to_be_visible()
+    heading = page.locator("#progress h2").bounding_box()["x"]
+    for button in ("#note-open", "#cancel-open"):
+        assert page.locator(button).bounding_box()["x"] >= heading - 1

@@ -51,6 +51,7 @@ def test_point_web_push_a_message_is_offered_stored_and_shown_by_the_worker(push
     offer.click()
     expect(page.get_by_role("button", name="Turn off this notification")).to_be_visible()
     expect(page.locator("#announcer")).to_contain_text("about 2 minutes before")
+    expect(page.locator("#told")).to_have_text("We’ll notify you on this device about 2 minutes before arrival.")
     assert pushing.redis_says("HLEN", f"job:{{{delivery.name}}}:push") == "1"
     page.reload()
     expect(page.get_by_role("button", name="Turn off this notification")).to_be_visible()
@@ -64,6 +65,39 @@ def test_point_web_push_a_message_is_offered_stored_and_shown_by_the_worker(push
     page.get_by_role("button", name="Turn off this notification").click()
     expect(offer).to_be_visible()
     assert pushing.redis_says("HLEN", f"job:{{{delivery.name}}}:push") == "0"
+
+
+@pytest.mark.parametrize("pushing", [""], indirect=True)
+def test_a_failure_is_visible_and_a_browser_without_the_worker_can_try_again(pushing, open_devices, axe):
+    delivery = OrderSystem(pushing).delivery("accepted")
+    # Service workers are blocked, so `ready` never settles.
+    page = open_devices(pushing).phone()
+    page.context.grant_permissions(["notifications"], origin=pushing.url)
+    page.clock.install()
+    page.goto(delivery.guest_url)
+    offer, told = page.locator("#tell"), page.locator("#told")
+    for _ in range(2):
+        offer.click()
+        expect(offer).to_have_attribute("aria-busy", "true")
+        expect(told).to_be_hidden()
+        page.clock.run_for(10_000)
+        expect(told).to_have_text("That didn’t work. Please try again.")
+        expect(offer).to_have_attribute("aria-busy", "false")
+    axe(page)
+
+
+@pytest.mark.parametrize("pushing", [""], indirect=True)
+def test_a_dismissed_question_is_not_called_blocked(pushing, open_devices):
+    page = open_devices(pushing).phone()
+    page.add_init_script("""
+      Object.defineProperty(Notification, 'permission', {get: () => 'default'});
+      Notification.requestPermission = async () => 'default';
+    """)
+    page.goto(OrderSystem(pushing).delivery("accepted").guest_url)
+    page.locator("#tell").click()
+    expect(page.locator("#told")).to_have_text(
+        "You haven’t allowed notifications yet. Try again, and allow them when your browser asks.")
+    expect(page.locator("#tell")).to_be_visible()
 
 
 @pytest.mark.lean

@@ -195,3 +195,15 @@ def test_D9_without_a_support_link_the_page_offers_no_support(order_system, phon
     page = phone(order_system.delivery("accepted").guest_url)
     expect(page.locator("#steps [aria-current=step]")).to_be_visible()
     expect(page.locator("#support")).to_be_hidden()
+
+
+@pytest.mark.lean
+def test_a_failed_copy_is_visible(order_system, desktop):
+    page = desktop()
+    page.add_init_script("""
+      navigator.clipboard.writeText = async () => { throw new Error('denied'); };
+      Object.defineProperty(navigator, 'share', {value: undefined});
+    """)
+    page.goto(order_system.delivery("accepted").guest_url)
+    page.locator("#share").click()
+    expect(page.locator("#share-failed")).to_have_text("Copying didn’t work. Copy the link from the address bar.")

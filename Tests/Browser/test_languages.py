@@ -64,3 +64,30 @@ def test_the_reader_chooses_among_all_languages(world, open_devices):
     page.get_by_label("Language").select_option("de")
     expect(page.locator("#headline")).to_have_text("Ihre Bestellung wurde angenommen")
     expect(page.locator("html")).to_have_attribute("dir", "ltr")
+
+
+# Where a text is drawn, from its first to its last character: the left edge of each.
+EDGES = """(element, [from, to]) => {
+  const at = (place) => {
+    const range = document.createRange();
+    range.setStart(element.firstChild, place);
+    range.setEnd(element.firstChild, place + 1);
+    return range.getBoundingClientRect().left;
+  };
+  return [at(from), at(to)];
+}"""
+
+
+def test_what_people_wrote_keeps_its_own_direction(world, open_devices):
+    items = ["2 pizzas", "1 water!", "2 × פלאפל!"]
+    delivery = world.delivery("accepted", display={"items": items})
+    for locale in ("he-IL", "en-US"):
+        page = open_devices(world.site).phone(delivery.guest_url, locale=locale)
+        expect(page.locator("#items")).to_have_text("\n".join(items))
+        text = "\n".join(items)
+        two, pizza = page.locator("#items").evaluate(EDGES, [0, 2])
+        assert two < pizza, locale
+        water, mark = page.locator("#items").evaluate(EDGES, [text.index("water"), text.index("!")])
+        assert water < mark, locale
+        falafel, last = page.locator("#items").evaluate(EDGES, [text.index("פ"), len(text) - 1])
+        assert falafel > last, locale

@@ -3,6 +3,7 @@ page gets every text from a language file that is made from the template; the ot
 
 import json
 import re
+import time
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -151,3 +152,31 @@ def test_point_17_the_desk_and_an_open_job_fit_320_px_in_german(order_system, sm
     page.goto(f"/ops?zone={zone}&tab=system")
     expect(page.locator("#gateways li").first).to_be_visible()
     fits(page)
+
+
+def test_a_promised_range_of_times_stays_on_one_line_and_the_last_button_at_the_edge(order_system, small_phone):
+    now = time.time_ns() // 1_000_000
+    window = {"from": now + 600_000, "until": now + 4_200_000}
+    page = small_phone(order_system.delivery("accepted", display={"window": window}).guest_url)
+    expect(page.locator("#eta")).to_contain_text("Expected")
+    # The last line begins where the range begins, not within it.
+    starts = page.locator("#eta").evaluate("""(element) => {
+      const text = element.firstChild, from = text.data.indexOf(' ') + 1;
+      const top = (place) => {
+        const range = document.createRange();
+        range.setStart(text, place);
+        range.setEnd(text, place + 1);
+        return Math.round(range.getBoundingClientRect().top);
+      };
+      return [top(from), top(text.length - 1)];
+    }""")
+    assert starts[0] == starts[1]
+    share, bar = (page.locator(part).bounding_box() for part in ("#share", ".bar"))
+    assert bar["width"] - (share["x"] + share["width"]) < 24
+
+
+def test_the_close_button_of_a_job_with_a_long_name_is_beside_its_title(order_system, desktop):
+    job = order_system.delivery("accepted", display={"orderNumber": "W" * 32})
+    page = desktop(order_system.sign_in_url(f"/ops?zone=-&job={job.name}", "ops", "olga"))
+    title, close = (page.locator(f"#job .head {part}").bounding_box() for part in ("h2", "button"))
+    assert close["x"] >= title["x"] + title["width"] - 1 and close["y"] < title["y"] + title["height"]

@@ -1,5 +1,6 @@
 """The map of the dispatcher's desk: riders and destinations of a zone arrive over one WebSocket and are drawn on a canvas."""
 
+import math
 import random
 import re
 import secrets
@@ -92,6 +93,28 @@ def test_the_zone_fills_the_map_also_if_its_jobs_arrive_after_its_riders(
         expect(page.locator("#job h2")).to_have_text(job.name)
         page.keyboard.press("Escape")
         page.get_by_role("button", name="Show all").click()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_destination_is_under_the_zoom_buttons(order_system, look, zone, width):  # noqa: F811
+    """Two jobs, of which one is as high in the map as the zoom buttons."""
+    order_system.delivery("accepted", zone=f"{zone}-b", rider=None)
+    page = look(f"?zone={zone}-b", width=width)
+    expect(legend(page, "job open")).to_contain_text("1")
+    box, high = page.locator("#fleet .map").bounding_box(), 60
+    right, up = box["width"] / 2 - 80, box["height"] / 2 - high
+    bearing = math.degrees(math.atan2(right, up))
+    far, _ = (order_system.delivery("accepted", zone=zone, rider=None, destination=away(HOME, 4_000, way))
+              for way in (bearing, bearing + 180))
+    page = look(f"?zone={zone}", width=width)
+    expect(legend(page, "job open")).to_contain_text("2")
+    chart = page.locator("#fleet .map")
+    # The zoom levels of the camera have steps of 7 %.
+    for part in (1, .97, .94):
+        chart.click(position={"x": box["width"] / 2 + right * part, "y": box["height"] / 2 - up * part})
+        if page.locator("#job").is_visible():
+            break
+    expect(page.locator("#job h2")).to_have_text(far.name)
 
 
 def test_another_zone_has_another_map(order_system, look, zone):  # noqa: F811

@@ -14,7 +14,7 @@ from trips import to_the_door
 PAGES = ["/track/nothing", "/rider", "/ops"]
 POLICY = {
     "default-src": "'none'", "script-src": "'self'", "style-src": "'self' 'unsafe-inline'", "img-src": "'self' data:",
-    "connect-src": "'self'", "manifest-src": "'self'", "worker-src": "'self'", "base-uri": "'none'",
+    "font-src": "'self'", "connect-src": "'self'", "manifest-src": "'self'", "worker-src": "'self'", "base-uri": "'none'",
     "form-action": "'none'", "frame-ancestors": "'none'",
 }
 # Long enough for a slow machine to open a page.

@@ -29,9 +29,10 @@ def open_stage(browser, demo):
     """open_stage(width=1440, …): the stage in a browser of its own, and what its console said."""
     contexts = []
 
-    def open_it(width=1440, height=900, dark=False):
+    def open_it(width=1440, height=900, dark=False, forced_colors=False):
         context = browser.new_context(
-            viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light", locale="en-US")
+            viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light", locale="en-US",
+            forced_colors="active" if forced_colors else "none")
         context.set_default_timeout(ORDER_MS)
         contexts.append(context)
         page = context.new_page()
@@ -105,6 +106,19 @@ def test_the_stage_fits_a_phone_a_laptop_and_a_large_screen_in_both_themes(open_
         expect(page.locator("#faults li")).to_have_count(6)
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{width} px"
         axe(page)
+
+
+def test_with_forced_colours_the_buttons_have_edges_and_disabled_ones_are_gray(open_stage):
+    page = open_stage(forced_colors=True)
+    expect(page.locator("#faults li")).to_have_count(6)
+    for button in page.locator("#faults button").all():
+        width, edge, ground, text = button.evaluate("""(button) => {
+          const {borderTopWidth, borderTopColor, backgroundColor, color} = getComputedStyle(button);
+          return [borderTopWidth, borderTopColor, backgroundColor, color];
+        }""")
+        assert width == "1px" and edge not in (ground, "rgba(0, 0, 0, 0)"), (edge, ground)
+        if button.get_attribute("aria-disabled") == "true":
+            assert edge == text
 
 
 @pytest.mark.lean

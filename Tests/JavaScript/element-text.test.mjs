@@ -89,14 +89,15 @@ test('a lost connection is shown after two seconds, with the age of what is show
 
 test('nothing of a job is shown to somebody who may not see it', () => {
   const refused = (code) => ({connection: {state: 'refused', degraded: false, close: {code, reason: ''}}});
+  const expired = 'This tracking link has expired or is incomplete.';
   const cases = [
-    [live(), refused(4005), 'Please sign in again.', 'This tracking link has expired.'],
-    [live(), refused(4500), 'Please sign in again.', 'This tracking link has expired.'],
-    [live(), refused(4502), 'This is no longer shared with you.', 'This tracking link has expired.'],
+    [live(), refused(4005), 'Please sign in again.', expired],
+    [live(), refused(4500), 'Please sign in again.', expired],
+    [live(), refused(4502), 'This is no longer shared with you.', expired],
     [{...live(), ended: 'revoked'}, refused(4502), 'This is no longer shared with you.',
       'This is no longer shared with you.'],
     [live(), refused(4505), 'We can’t show this right now.', 'We can’t show this right now.'],
-    [{...live(), refused: {code: 'not_found'}}, {}, 'We can’t find this order or visit.', 'This tracking link has expired.'],
+    [{...live(), refused: {code: 'not_found'}}, {}, 'We can’t find this order or visit.', expired],
     [{...live(), refused: {code: 'limit_exceeded'}}, {}, /^Too many people/, /^Too many people/],
     [{...live(), ended: 'revoked'}, {}, 'This is no longer shared with you.', 'This is no longer shared with you.'],
     [{...live(), ended: 'reassigned'}, {}, 'This is no longer shared with you.', 'This is no longer shared with you.'],

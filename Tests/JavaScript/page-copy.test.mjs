@@ -49,7 +49,7 @@ test('customers read the new phrases', () => {
   for (const phrase of [
     'Your order is ready – waiting for a rider', 'You can follow your rider as soon as they set off.',
     "A rider will collect it when it's ready.", 'They usually confirm within a few minutes.',
-    "Your rider has paused location sharing. They're still on the way.", 'This tracking link has expired.',
+    "Your rider has paused location sharing. They're still on the way.", 'This tracking link has expired or is incomplete.',
     "We can't find this order or visit.", 'Too many people are viewing this link.', 'Sign in to see your order or visit',
     'Fertig – wartet auf den Fahrer', 'Geliefert',
   ]) assert.ok(all.includes(phrase), phrase);

@@ -35,3 +35,10 @@ test('a card shows the day of a visit that is not today', () => {
   assert.equal(said(at(21, 6)), 'Expected 8:00 AM – 10:00 AM');
   assert.equal(said(at(20, 15)), 'Expected Nov 21, 8:00 AM – 10:00 AM');
 });
+
+test('items and addresses from right to left do not change the order of the others', () => {
+  const items = ['2 × فلافل', '1 water', '3 cola'];
+  assert.equal(aboutText({display: {items}}, words.en), '\u20682 × فلافل\u2069, 1 water, 3 cola');
+  const view = {vendor: 'פלאפל', vendorAddress: 'Via Appia 1'};
+  assert.equal(placeText({kind: 'delivery', status: 'accepted', task: 'accepted'}, view), '\u2068פלאפל\u2069, Via Appia 1');
+});

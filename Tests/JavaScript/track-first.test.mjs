@@ -14,7 +14,7 @@ const withState = {
 };
 globalThis.DOMParser = class { parseFromString() { return withState; } };
 page.getElementById = () => new Place();
-const {firstState, freshState} = await import('../../Sources/WebAssets/web/track-first.js');
+const {firstState, freshState, stateNow} = await import('../../Sources/WebAssets/web/track-first.js');
 
 test('a state from the service worker has the age it names, one from the network is new', async (run) => {
   const now = Date.now();
@@ -46,4 +46,17 @@ test('the end of a job is read past the worker\u2019s cache, until the gateway a
   assert.equal(answer.snapshot.status, 'delivered');
   assert.deepEqual(caches, ['reload', 'reload', 'reload']);
   assert.deepEqual(await freshState('Link l'), {refusal: 'unknown'});
+});
+
+test('a device whose clock is wrong learns the gateway’s time with the state, but not from a cached one', async (run) => {
+  const now = Date.UTC(2026, 10, 30, 12);
+  run.mock.method(Date, 'now', () => now);
+  const answer = async (date, more) => {
+    run.mock.method(globalThis, 'fetch', async () => new Response('', {headers: {...(date && {Date: date}), ...more}}));
+    return (await stateNow('Link l')).clockOffset;
+  };
+  assert.equal(await answer(new Date(now - 5 * HOUR).toUTCString()), -5 * HOUR);
+  assert.equal(await answer(new Date(now + 26 * HOUR).toUTCString()), 26 * HOUR);
+  for (const same of [new Date(now - 1_000).toUTCString(), null, 'never']) assert.equal(await answer(same), 0);
+  assert.equal(await answer(new Date(now - HOUR).toUTCString(), {'Enroute-Kept': String(now - HOUR)}), 0);
 });

@@ -42,7 +42,7 @@ const underway = (kind = 'service', more = {}) => viewOf(kind, kind === 'service
 });
 const seen = (view, {language = 'en', locale = 'en-US', now = 1_000, wall = WALL, ...more} = {}) => {
   const made = presentation(view, {now, wall, locale, timeZone: 'UTC', ...more}, texts[language], allWords[language]);
-  return JSON.parse(JSON.stringify(made).replace(/[\u00a0\u202f]/g, ' '));
+  return JSON.parse(JSON.stringify(made).replace(/[\u00a0\u202f]/g, ' ').replaceAll('\u2060', ''));
 };
 const stepsOf = (view) => seen(view).steps.map(({status, state}) => `${status} ${state}`);
 const currentOf = (view) => seen(view).steps.filter(({isCurrent}) => isCurrent).map(({status}) => status);
@@ -368,4 +368,13 @@ test('the apology for a promise of another day names the day', () => {
   const said = (hours) => seen(view, {wall: until + hours * 3_600_000}).apology.replace(/\s/g, ' ');
   assert.match(said(16), /promised by Nov 20, 5:00 PM\./);
   assert.match(said(2), /promised by 5:00 PM\./);
+});
+
+test('a link to an order that has ended shows its number only if the page knows it, and never an internal ID instead', () => {
+  const ended = viewOf('delivery', 'delivered', {display: null});
+  const story = (order) => ({times: {}, shop: null, rider: null, order});
+  assert.equal(seen(ended, {isPast: true, story: story('A-17')}).facts.job, 'A-17');
+  assert.equal(seen(ended, {isPast: true, story: story(null)}).facts.job, '');
+  assert.equal(seen(ended, {story: story(null)}).facts.job, 'job-1');
+  assert.equal(seen(viewOf('delivery', 'preparing', {display: {orderNumber: 'A-18'}}), {story: story('A-17')}).facts.job, 'A-18');
 });

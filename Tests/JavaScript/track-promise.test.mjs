@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {LONGEST_TOLD, SLACK, apologyText, outcome, timesText} from '../../Sources/WebAssets/web/track-promise.js';
+import {LONGEST_TOLD, SLACK, apologyText, outcome, timesText, windowText} from '../../Sources/WebAssets/web/track-promise.js';
 import {Story} from '../../Sources/WebAssets/web/track-story.js';
 import {words as allWords} from '../../Sources/WebAssets/web/track-words.js';
 
@@ -77,4 +77,33 @@ test('only a delivery that happens while the page is open is celebrated, once', 
   assert.equal(story.take(seen('delivered')), false);
   assert.equal(new Story().take(seen('delivered')), false);
   assert.equal(story.take({known: false}), false);
+});
+
+test('the promised time stays on one line', () => {
+  for (const locale of ['en', 'de', 'en-GB']) {
+    const text = windowText({from: UNTIL - 900_000, until: UNTIL}, {wall: UNTIL, clockOffset: 0, locale, timeZone: 'UTC'});
+    // A line may end at a space, unless it is non-breaking, and after a dash, unless a word joiner follows.
+    assert.doesNotMatch(text, /[ \u2009]|–(?!\u2060)/, locale);
+    assert.match(text, /–/);
+  }
+});
+
+test('a cached page knows the times, but not where the order comes from and what the customer may do', () => {
+  const story = new Story();
+  const more = {times: {accepted: 1}, shop: {lat: 1, lon: 2}, rider: 'Rosa', can: {note: ''}};
+  story.read({times: more.times}, false);
+  assert.deepEqual([story.times, story.shop, story.can, story.isRead], [more.times, null, null, false]);
+  story.read(more);
+  assert.deepEqual([story.shop, story.rider, story.can, story.isRead], [more.shop, 'Rosa', more.can, true]);
+  story.forget();
+  assert.equal(story.isRead, false);
+});
+
+test('the order number is known after the state without details', () => {
+  const story = new Story();
+  story.take(seen('in_transit', {display: {orderNumber: 'A-17'}}));
+  story.take(seen('delivered', {display: null}));
+  assert.equal(story.order, 'A-17');
+  story.forget();
+  assert.equal(story.order, null);
 });

@@ -3,19 +3,22 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
-import {gateway} from '../../Sources/WebAssets/web/page-gateway.js';
-import {NearMessage} from '../../Sources/WebAssets/web/track-push.js';
-import {words as allWords} from '../../Sources/WebAssets/web/track-words.js';
+import {settled} from './clock.mjs';
+import {ownClock} from './page.mjs';
+
+const {NearMessage} = await import('../../Sources/WebAssets/web/track-push.js');
+const {words: allWords} = await import('../../Sources/WebAssets/web/track-words.js');
 
 const words = allWords.en;
 const COMING = {known: true, kind: 'delivery', ended: null, refused: null};
 
-function made({permission = 'granted', status = 200, key = 'BCVx', ...rest} = {}) {
+function made({permission = 'granted', status = 200, key = 'BCVx', kept, ...rest} = {}) {
   const attributes = new Map();
   const button = {
     hidden: true, textContent: '', setAttribute: (name, value) => attributes.set(name, value),
     addEventListener(_, act) { this.press = act; },
   };
+  const result = {hidden: true, textContent: ''};
   const log = {said: [], sent: [], posted: [], subscribed: []};
   const subscription = {toJSON: () => ({endpoint: 'https://push.example/1', keys: {p256dh: 'k', auth: 'a'}, expirationTime: null})};
   const worker = {
@@ -28,13 +31,13 @@ function made({permission = 'granted', status = 200, key = 'BCVx', ...rest} = {}
   const system = {
     isSecureContext: true, PushManager: class {}, location: {href: 'https://a.example/track/job-1#secret'},
     Notification: {permission: 'default', requestPermission: async () => permission},
-    navigator: {serviceWorker: {ready: Promise.resolve(worker)}},
-    fetch: async (url, options) => { log.sent.push([url, options]); return {ok: status < 300, status}; }, ...rest,
+    navigator: {serviceWorker: {ready: Promise.resolve(worker)}}, caches: {match: async () => kept}, ...rest,
   };
   const near = new NearMessage(button, {
-    words, job: 'job-1', key, header: () => 'Link secret', say: (text) => log.said.push(text), system,
+    words, job: 'job-1', key, header: () => 'Link secret', say: (text) => log.said.push(text), system, result,
+    request: async (...request) => { log.sent.push(request); return status; },
   });
-  return {near, button, log, system, attributes};
+  return {near, button, log, system, attributes, result};
 }
 
 test('a browser that can receive messages is offered one, until it is too late or the job has ended', () => {
@@ -61,16 +64,17 @@ test('nothing is offered without a key, a secure context or the browser\'s inter
   assert.equal(button.hidden, true);
 });
 
-test('switching it on subscribes, tells the gateway, and gives the worker the text and the address', async () => {
+test('switching it on subscribes, tells the gateway, and gives the worker the text and the address', async (run) => {
+  ownClock(run);
   const {near, button, log, attributes} = made();
   near.show(COMING, null);
   await button.press();
   await new Promise((resolve) => setImmediate(resolve));
   assert.equal(log.subscribed[0].userVisibleOnly, true);
   assert.deepEqual([...log.subscribed[0].applicationServerKey], [4, 37, 113]);
-  const [url, {method, headers, body}] = log.sent[0];
-  assert.deepEqual([url, method, headers.Authorization], [`${gateway}/api/v1/jobs/job-1/push`, 'PUT', 'Link secret']);
-  assert.deepEqual(JSON.parse(body), {
+  const [method, path, body, header] = log.sent[0];
+  assert.deepEqual([path, method, header], ['jobs/job-1/push', 'PUT', 'Link secret']);
+  assert.deepEqual(body, {
     subscription: {endpoint: 'https://push.example/1', keys: {p256dh: 'k', auth: 'a'}}, near: true,
   });
   assert.deepEqual(log.posted, [{
@@ -79,18 +83,53 @@ test('switching it on subscribes, tells the gateway, and gives the worker the te
   }]);
   assert.deepEqual([log.said, button.textContent, attributes.get('aria-pressed')], [[words.tellIsOn], words.tellOff, 'true']);
   await button.press();
-  assert.equal(JSON.parse(log.sent[1][1].body).near, false);
+  assert.equal(log.sent[1][2].near, false);
   assert.equal(log.posted[1].url, null);
   assert.equal(button.textContent, words.tellOn);
 });
 
-test('a refused permission and a failure are said, and change nothing', async () => {
-  const refused = made({permission: 'denied'});
-  refused.near.show(COMING, null);
-  await refused.button.press();
-  assert.deepEqual([refused.log.said, refused.log.sent], [[words.tellDenied], []]);
-  const failed = made({status: 503});
-  failed.near.show(COMING, null);
-  await failed.button.press();
-  assert.deepEqual([failed.log.said, failed.log.posted, failed.button.textContent], [[words.tellFailed], [], words.tellOn]);
+test('a refused or dismissed question and a failure are shown and said, and change nothing', async (run) => {
+  ownClock(run);
+  for (const [permission, text] of [['denied', words.tellDenied], ['default', words.tellDismissed]]) {
+    const refused = made({permission});
+    refused.near.show(COMING, null);
+    await refused.button.press();
+    assert.deepEqual([refused.log.said, refused.log.sent], [[text], []]);
+    assert.deepEqual([refused.result.hidden, refused.result.textContent], [false, text]);
+  }
+  for (const status of [0, 429, 503]) {
+    const failed = made({status});
+    failed.near.show(COMING, null);
+    await failed.button.press();
+    assert.deepEqual([failed.log.said, failed.log.posted, failed.button.textContent], [[words.tellFailed], [], words.tellOn]);
+    assert.equal(failed.result.textContent, words.tellFailed);
+  }
+});
+
+test('without a service worker a press fails after 10 s, and the button works again', async (run) => {
+  const clock = ownClock(run);
+  const {near, button, log, attributes, result} = made({navigator: {serviceWorker: {ready: new Promise(() => {})}}});
+  near.show(COMING, null);
+  for (const presses of [1, 2]) {
+    button.press();
+    await settled();
+    assert.deepEqual([attributes.get('aria-busy'), result.hidden], ['true', true]);
+    await clock.pass(10_000);
+    assert.deepEqual([attributes.get('aria-busy'), result.textContent, log.said.length], ['false', words.tellFailed, presses]);
+  }
+  near.show({...COMING, ended: 'completed'}, null);
+  assert.equal(result.hidden, true);
+});
+
+test('a page that is opened again, perhaps in another language, gives the worker its texts', async () => {
+  const {near, button, log} = made({kept: new Response('{}')});
+  await settled();
+  near.show({...COMING, known: false}, null);
+  near.show({...COMING, kind: 'service'}, null);
+  near.show({...COMING, kind: 'service'}, null);
+  await settled();
+  assert.equal(button.textContent, words.tellOff);
+  assert.deepEqual(log.posted, [{
+    type: 'near', job: 'job-1', title: words.tellTitle, body: words.tellBody.service, url: 'https://a.example/track/job-1#secret',
+  }]);
 });

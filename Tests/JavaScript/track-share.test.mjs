@@ -2,19 +2,21 @@
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {ShareButton} from '../../Sources/WebAssets/web/track-share.js';
+import './page.mjs';
+
+const {ShareButton} = await import('../../Sources/WebAssets/web/track-share.js');
 
 const words = {share: 'Share', copied: 'Link copied', notCopied: 'Not copied'};
 
 function made(system) {
   const button = {hidden: true, textContent: '', addEventListener(_, act) { this.press = act; }};
-  const said = [];
+  const [said, failure] = [[], {hidden: true, textContent: ''}];
   const timers = [];
   const share = new ShareButton(button, {
-    words, system, say: (text) => said.push(text), url: () => 'https://a.example/track/1#link', later: (act) => timers.push(act),
+    words, system, failure, say: (text) => said.push(text), url: () => 'https://a.example/track/1#link', later: (act) => timers.push(act),
   });
   share.show(true, 'Your order');
-  return {button, said, timers, share};
+  return {button, said, timers, share, failure};
 }
 
 test('the system shares the link, and closing its sheet does nothing', async () => {
@@ -39,10 +41,12 @@ test('without the system\'s sheet, or if it fails, the link is copied and the bu
   }
 });
 
-test('a failed copy is admitted, and where nothing is possible nothing is offered', async () => {
-  const {button, said} = made({clipboard: {writeText: async () => { throw new Error('denied'); }}});
+test('a failed copy is admitted, where people see it, and where nothing is possible nothing is offered', async () => {
+  const {button, said, failure, share: refused} = made({clipboard: {writeText: async () => { throw new Error('denied'); }}});
   await button.press();
-  assert.deepEqual(said, ['Not copied']);
+  assert.deepEqual([said, failure.textContent, failure.hidden], [['Not copied'], 'Not copied', false]);
+  refused.show(false);
+  assert.equal(failure.hidden, true);
   assert.equal(made({}).button.hidden, true);
   const {share, button: other} = made({clipboard: {}});
   share.show(false, 'Your order');

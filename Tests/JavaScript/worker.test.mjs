@@ -42,13 +42,14 @@ function worker(network, prefix = '') {
   const caches = new Caches();
   const clock = new Clock();
   const world = {
-    caches, network, clock, asked: 0, now: Date.now(),
+    caches, network, clock, asked: 0, now: Date.now(), notified: [],
     addEventListener: (type, listener) => { listeners[type] = listener; },
   };
   const context = vm.createContext({
     ...world, addEventListener: world.addEventListener, location: new URL(`${ORIGIN}${prefix}/worker.js`), skipWaiting: () => {},
     clients: {claim: async () => {}}, ...clock.timers, URL, Response, Headers, TextEncoder, crypto, atob,
     Date: {now: () => world.now},
+    registration: {showNotification: async (title, {body, data}) => { world.notified.push([title, body, data.url]); }},
     fetch: async (request) => { world.asked += 1; return world.network(request); },
   });
   vm.runInContext(SOURCE, context);
@@ -276,4 +277,23 @@ test('a page that needs the present gets no cached state', async () => {
   world.network = offline;
   await assert.rejects(ask());
   assert.equal((await world.get('/track/j1', {authorization: ANNA})).status, 200);
+});
+
+test('a message that comes twice has the texts and the address twice, and they are forgotten afterwards', async () => {
+  const world = worker(() => page());
+  const url = `${ORIGIN}/track/j1#secret`;
+  const message = {data: {json: () => ({type: 'near', job: 'j1'})}};
+  const open = () => world.get('/track/j1', {authorization: ANNA});
+  await world.dispatch('message', {data: {type: 'near', job: 'j1', title: 'Gleich da', body: 'Ihre Bestellung', url}});
+  await world.dispatch('push', message);
+  // The page asks for this to know that a message is still to come.
+  assert.ok(!world.caches.all.get('enroute-states-1').has(`${ORIGIN}/near/j1`));
+  await open();
+  await world.dispatch('push', message);
+  assert.deepEqual(world.notified, [['Gleich da', 'Ihre Bestellung', url], ['Gleich da', 'Ihre Bestellung', url]]);
+  world.now += 600_001;
+  await open();
+  assert.ok(!world.caches.text.includes('secret'));
+  await world.dispatch('push', message);
+  assert.deepEqual(world.notified[2], ['About 2 minutes away', '', `${ORIGIN}/track/j1`]);
 });

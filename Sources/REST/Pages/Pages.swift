@@ -219,7 +219,7 @@ package struct SecurityHeaders: RouterMiddleware {
     /// Inline styles are allowed because Leaflet positions its panes and markers with them. Inline scripts are not.
     private static let common =
         "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
-        + "connect-src 'self'; manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'"
+        + "font-src 'self'; connect-src 'self'; manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'"
 
     package func handle(
         _ request: Request, context: GatewayRequestContext,

@@ -62,11 +62,12 @@ extension Routes {
             shop: record.status.end == nil
                 ? record.vendor?.place.map { .init(lat: $0.latitude, lon: $0.longitude) } : nil,
             rider: try await self.result(of: self.jobs.nameOfRider(after: record)),
-            can: self.actions(record, grant))
+            can: self.actions(view, grant))
     }
 
     /// What this customer may do on the page; `nil` for nothing.
-    private func actions(_ record: JobRecord, _ grant: Grant) -> PageFacts.Actions? {
+    private func actions(_ view: JobView, _ grant: Grant) -> PageFacts.Actions? {
+        let record = view.record
         guard grant.role == .customer, record.status.end == nil else { return nil }
         let (settings, isByLink) = (self.shared.pages.settings, grant.link != nil)
         let canNote = settings.customerNotes.isOffered(byLink: isByLink) && grant.allows(.writeNote)
@@ -75,7 +76,8 @@ extension Routes {
         let statuses = JobStatus.cancelled.origins(causedBy: grant.party).filter { record.kind.statuses.contains($0) }
         return PageFacts.Actions(
             note: canNote ? record.customerNote?.text ?? "" : nil,
-            cancelFrom: canCancel ? statuses.map(\.rawValue) : nil)
+            cancelFrom: canCancel ? statuses.map(\.rawValue) : nil,
+            tag: canNote ? EntityTag(view.withoutPosition.withoutRider).description : nil)
     }
 }
 
@@ -99,6 +101,8 @@ private struct PageFacts: Encodable {
         var note: String?
         /// The statuses in which the customer may cancel; `nil` if the page does not offer it.
         var cancelFrom: [String]?
+        /// The entity tag of the job with this note, for `If-Match`: the page replaces no note that it has not shown.
+        var tag: String?
     }
 }
 

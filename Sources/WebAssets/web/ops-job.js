@@ -4,6 +4,7 @@
 import {locale, make} from './page.js';
 import {distanceText} from './enroute-words.js';
 import {contactLink} from './page-contact.js';
+import {listed} from './page-lists.js';
 import {timeText} from './page-times.js';
 import {TARGETS, lateness, namesOf, overdue} from './ops-attention.js';
 import {replace, shortAgo, verdictText} from './ops-panels.js';
@@ -22,7 +23,7 @@ const sinceText = (row, now, words) => {
   return target ? words.sinceTarget(at, minutes(now - row.statusAt), minutes(target)) : at;
 };
 
-const joined = (...texts) => texts.filter(Boolean).join(', ');
+const joined = (...texts) => listed(texts);
 
 /** The text of an entry of the log. Late entries never were the job's status. @param name of a status */
 export const entryText = ({status, late, assigned, corrected, reason}, words, name) => joined(
@@ -127,9 +128,9 @@ export class JobPanel {
     return [
       (vendor || vendorAddress) && [words.vendor, joined(vendor, vendorAddress)],
       (recipient?.address || recipient?.floor) && [words.destination, joined(recipient.address, recipient.floor)],
-      card && [words.card, [card.name, words.vehicles[card.vehicle], card.plate].filter(Boolean).join(' · ') || '–'],
+      card && [words.card, listed([card.name, words.vehicles[card.vehicle], card.plate], ' · ') || '–'],
       card?.contact && [words.contact, contact(card.contact)],
-      display?.items && [words.items, display.items.join(', ')],
+      display?.items && [words.items, listed(display.items)],
       display?.window && [words.window, windowText(display.window)],
       display?.note && [words.note, display.note],
       recipient?.name && [words.recipient, recipient.name],

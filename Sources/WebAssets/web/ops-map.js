@@ -10,6 +10,8 @@ import {BaseMap} from './ops-base-map.js';
 const CLOSEST = 17;            // highest zoom level that the camera chooses
 const CHOSEN = 15;             // zoom level at which a selected job is shown, at least
 const PADDING = 20;            // px around what the camera shows
+const BUTTONS = 80;            // px at the right, where the zoom buttons are, and at the left, so that the middle stays there
+const FREE = {padding: [BUTTONS, PADDING]};
 const LEGEND = [...riderStates.map((state) => ['rider', state]), ...jobStates.map((state) => ['job', state])];
 
 export class FleetMap {
@@ -84,7 +86,7 @@ export class FleetMap {
     const {markers} = this.#field;
     if (!this.#map || markers.length === 0) return;
     this.#map.fitBounds(L.latLngBounds(markers.map(({lat, lon}) => [lat, lon])), {
-      padding: [PADDING, PADDING], maxZoom: CLOSEST, animate: false,
+      ...FREE, maxZoom: CLOSEST, animate: false,
     });
   }
 
@@ -166,12 +168,12 @@ export class FleetMap {
   /** Moves the camera only if the selection is not in view. */
   #look = () => {
     const map = this.#map;
-    const bounds = L.latLngBounds(this.#chosenMarkers.map((at) => {
-      const {lat, lon} = this.#field.markers[at];
-      return [lat, lon];
-    }));
-    if (map.getBounds().pad(-0.1).contains(bounds) && map.getZoom() >= CHOSEN) return;
-    map.fitBounds(bounds, {padding: [2 * PADDING, 2 * PADDING], maxZoom: CLOSEST - 1, animate: false});
+    const places = this.#chosenMarkers.map((at) => this.#field.markers[at]).map(({lat, lon}) => [lat, lon]);
+    const size = map.getSize();
+    const isInView = places.map((place) => map.latLngToContainerPoint(place)).every(
+      ({x, y}) => x >= BUTTONS && y >= PADDING && x <= size.x - BUTTONS && y <= size.y - PADDING);
+    if (isInView && map.getZoom() >= CHOSEN) return;
+    map.fitBounds(L.latLngBounds(places), {...FREE, maxZoom: CLOSEST - 1, animate: false});
   };
 
   #click = ({containerPoint}) => {
@@ -179,7 +181,7 @@ export class FleetMap {
     if (found?.cluster) {
       const members = found.cluster.members.map((at) => this.#field.markers[at]);
       this.#map.fitBounds(L.latLngBounds(members.map(({lat, lon}) => [lat, lon])), {
-        padding: [PADDING, PADDING], maxZoom: Math.min(CLOSEST, this.#map.getZoom() + 3), animate: false,
+        ...FREE, maxZoom: Math.min(CLOSEST, this.#map.getZoom() + 3), animate: false,
       });
     } else if (found) {
       const marker = this.#field.markers[found.at];

@@ -6,6 +6,7 @@ import {
   RETURNABLE, allowsTravel, headingFor, isFinal, isOver, isWaitingForVendor, numberOf, startsJourney, verbsOf,
 } from './rider-tasks.js';
 import {contactLink} from './page-contact.js';
+import {isolated, listed} from './page-lists.js';
 import {timeText} from './page-times.js';
 import {locale, make, put} from './page.js';
 
@@ -35,14 +36,14 @@ const nameOf = (job, to, words) => (to === 'vendor' ? job.view.vendor : job.view
 /** Name and address of the vendor or the recipient, whichever the rider is heading for. */
 export function placeText(state, {vendor, vendorAddress, recipient}) {
   const {name, address, floor} = recipient ?? {};
-  return (headingFor(state) === 'vendor' ? [vendor, vendorAddress] : [name, address, floor]).filter(Boolean).join(', ');
+  return listed(headingFor(state) === 'vendor' ? [vendor, vendorAddress] : [name, address, floor]);
 }
 
 /** The content, expected time and note of the order, as the order system wrote them. */
 export function aboutText({display}, words, now = Date.now()) {
   const {items, window, note} = display ?? {};
   return [
-    items?.length > 0 && items.join(', '),
+    items?.length > 0 && listed(items),
     window && words.window(timeText(window.from, now, locale), timeText(window.until, window.from, locale)), note,
   ].filter(Boolean).join('\n');
 }
@@ -153,7 +154,7 @@ export class TaskList {
     card.item.dataset.over = String(isClosed);
     put(card.place, isClosed ? '' : placeText(state, view));
     this.#contact(card, isClosed ? null : job, state);
-    put(card.note, isClosed || !view.customerNote ? '' : words.customerNote(view.customerNote));
+    put(card.note, isClosed || !view.customerNote ? '' : words.customerNote(isolated(view.customerNote)));
     put(card.about, isClosed ? '' : aboutText(view, words));
     this.#segments(card, state, view.known && !isClosed);
     this.#verbs(card, job, state, isClosed);

@@ -1,6 +1,7 @@
 // The text for each stop in the list, and the one next action. It applies to all tasks that are picked up at the same place,
 // so that nobody has to tap three times at one counter.
 
+import {listed} from './page-lists.js';
 import {mayBeFirst} from './rider-stops.js';
 import {isFinal, isWaitingForVendor, numberOf, verbsOf} from './rider-tasks.js';
 
@@ -32,6 +33,6 @@ export const describedStops = (stops, words) => stops.map((stop, at) => {
   }[kind]();
   const jobs = stop.jobs.map((each) => numberOf(each.job, each.view)).join(', ');
   const {name, address} = view.recipient ?? {};
-  const detail = (kind === 'pickup' ? [view.vendorAddress, jobs] : [name, address]).filter(Boolean).join(' · ');
+  const detail = listed(kind === 'pickup' ? [view.vendorAddress, jobs] : [name, address], ' · ');
   return {...stop, title, detail, canBeFirst: mayBeFirst(stop), action: at === 0 ? actionOf(stop, words) : null};
 });

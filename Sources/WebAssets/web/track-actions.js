@@ -2,15 +2,16 @@
 // (`can` of the rendered page); an action that it would refuse is not offered.
 
 import {make} from './page.js';
-import {gateway} from './page-gateway.js';
+import {tabStorage} from './page-storage.js';
+import {send} from './track-request.js';
 
 const requestKey = () =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 
 /** Maximum length of a note in characters. */
 export const LONGEST_NOTE = 280;
-/** ms after which a request without an answer has failed. */
-const GIVE_UP = 10_000;
+/** Requests to save a note. Each but the last was refused because the job has changed, but not its note. */
+const MOST_TRIES = 3;
 
 /**
  * What is offered now.
@@ -23,23 +24,6 @@ export function offered(can, {status, ended, known}) {
   return {note: isOpen && typeof can?.note === 'string', cancel: isOpen && Boolean(can?.cancelFrom?.includes(status))};
 }
 
-/** The request of the gateway's REST interface. @returns its status; 0 without an answer */
-export async function send(method, path, body, header, key) {
-  const abort = new AbortController();
-  const timer = setTimeout(() => abort.abort(), GIVE_UP);
-  try {
-    const headers = {Authorization: header, 'Content-Type': 'application/json', ...(key && {'Idempotency-Key': key})};
-    const answer = await fetch(`${gateway}/api/v1/${path}`, {
-      method, headers, body: JSON.stringify(body), signal: abort.signal,
-    });
-    return answer.status;
-  } catch {
-    return 0;
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
 export class CustomerActions {
   // 'note', 'cancel' or null.
   #open = null;
@@ -47,28 +31,46 @@ export class CustomerActions {
   #failure = '';
   #drawn = '';
   #note = '';
+  // What was typed and is not saved, also before the page was loaded in another language; or null.
+  #draft = null;
   // The key of the cancellation, so that a repeated request cancels only once.
   #key = null;
   #state = {offers: {note: false, cancel: false}, kind: 'delivery'};
 
   /**
    * @param panel may be missing on an operator's own page.
-   * @param {{words: object, job: string, header: () => string, say: (text: string) => void}} with `header` for `Authorization`
+   * @param {{words: object, job: string, header: () => string, say: (text: string) => void, read: () => Promise<object|null>,
+   *   after: HTMLElement}} with `header` for `Authorization`; `read` calls `show` with what the gateway says now and returns
+   *   it; `after` gets the keyboard focus when the panel disappears
    */
-  constructor(panel, {words, job, header, say, request = send, makeKey = requestKey}) {
-    Object.assign(this, {panel, words, job, header, say, request, makeKey});
+  constructor(panel, {words, job, header, say, read, after, request = send, makeKey = requestKey}) {
+    Object.assign(this, {panel, words, job, header, say, read, after, request, makeKey, draftKey: `enroute-note-${job}`});
+    [this.#draft, this.#note] = JSON.parse(tabStorage().getItem(this.draftKey)) ?? [null, ''];
   }
 
-  /** @param can `{note?, cancelFrom?}`, or null @param view of the job */
+  /** @param can `{note?, cancelFrom?, tag?}`, or null @param view of the job */
   show(can, view) {
     if (!this.panel) return;
-    if (can !== this.can) this.#note = can?.note ?? '';
+    if (can !== this.can) this.#take(can?.note ?? '');
     this.can = can;
     const offers = offered(can, view);
     this.#state = {offers, kind: view.kind ?? 'delivery'};
-    if (this.#open && !offers[this.#open]) [this.#open, this.#failure] = [null, ''];
+    if (this.#open && !offers[this.#open]) this.#forget();
+    if (offers.note && this.#draft !== null) this.#open = 'note';
     this.#draw();
   }
+
+  /** Takes the stored note. Somebody who has typed another one meanwhile sees it before they replace it. */
+  #take = (note) => {
+    const isOther = note && note !== this.#note && note !== this.#draft?.trim();
+    if (isOther && this.#draft !== null) this.#failure = `${this.words.noteChanged}\n${note}`;
+    this.#note = note;
+  };
+
+  #forget = () => {
+    [this.#open, this.#failure, this.#draft] = [null, '', null];
+    tabStorage().removeItem(this.draftKey);
+  };
 
   #draw = (focus = null) => {
     const {offers, kind} = this.#state;
@@ -76,7 +78,6 @@ export class CustomerActions {
     if (drawn === this.#drawn) return;
     this.#drawn = drawn;
     const focused = this.panel.contains(document.activeElement) ? document.activeElement.id : null;
-    const typed = this.panel.querySelector('textarea')?.value ?? null;
     this.panel.hidden = !offers.note && !offers.cancel;
     this.panel.replaceChildren(...[
       ...(offers.note ? this.#open === 'note' ? this.#form(kind) : this.#reading(kind) : []),
@@ -84,11 +85,9 @@ export class CustomerActions {
         'cancel', this.words.cancel[kind])] : []),
       this.#failure && make('p', {class: 'failure', role: 'alert'}, this.#failure),
     ].filter(Boolean));
-    // Text that somebody has typed stays when something else changes, and so does the focus.
-    const field = this.panel.querySelector('textarea');
-    if (field && typed !== null) field.value = typed;
     const next = focus ?? (focused ? `#${focused}` : null);
-    if (next) (this.panel.querySelector(next) ?? this.panel.querySelector('button'))?.focus();
+    const [found, button] = [next, 'button'].map((one) => one && this.panel.querySelector(one));
+    if (next) (found ?? button ?? this.after)?.focus({preventScroll: !button});
   };
 
   #button = (id, text, act, kind = '') => {
@@ -101,6 +100,8 @@ export class CustomerActions {
     [this.#open, this.#failure] = [what, ''];
     this.#draw(what === 'note' ? 'textarea' : '#cancel-keep');
     if (what === 'cancel') this.say(this.words.cancelAsk[this.#state.kind]);
+    // Another tab or device may have changed the note.
+    else this.read();
   }, 'plain');
 
   #reading = (kind) => (this.#note ? [
@@ -110,7 +111,11 @@ export class CustomerActions {
 
   #form = (kind) => {
     const text = make('textarea', {id: 'note-text', rows: 3, maxlength: LONGEST_NOTE, 'aria-describedby': 'note-hint'});
-    text.value = this.#note;
+    text.value = this.#draft ?? this.#note;
+    text.addEventListener('input', () => {
+      this.#draft = text.value;
+      tabStorage().setItem(this.draftKey, JSON.stringify([text.value, this.#note]));
+    });
     return [
       make('label', {for: 'note-text'}, this.words.yourNote[kind]), text,
       make('p', {id: 'note-hint', class: 'quiet'}, this.words.noteHint[kind]),
@@ -128,14 +133,14 @@ export class CustomerActions {
   ];
 
   #close = (focus) => {
-    [this.#open, this.#failure] = [null, ''];
+    this.#forget();
     this.#draw(focus);
   };
 
-  #ask = async (method, path, body, key) => {
+  #ask = async (method, path, body, more) => {
     [this.#isBusy, this.#failure] = [true, ''];
     for (const button of this.panel.querySelectorAll('button')) button.setAttribute('aria-disabled', 'true');
-    const status = await this.request(method, `jobs/${encodeURIComponent(this.job)}/${path}`, body, this.header(), key);
+    const status = await this.request(method, `jobs/${encodeURIComponent(this.job)}/${path}`, body, this.header(), more);
     this.#isBusy = false;
     for (const button of this.panel.querySelectorAll('button')) button.removeAttribute('aria-disabled');
     return status;
@@ -143,7 +148,15 @@ export class CustomerActions {
 
   #save = async (note) => {
     if (note === this.#note) return this.#close('#note-open');
-    const status = await this.#ask('PUT', 'note', {note}, null);
+    const before = this.#note;
+    let status = 412;
+    for (let tries = 0; status === 412 && tries < MOST_TRIES; tries += 1) {
+      // The status and the details of the job may have changed, or the note, or this is a request whose answer was lost.
+      if (tries > 0 && !await this.read()) break;
+      if (this.#note === note) status = 200;
+      else if (this.#note !== before && this.#note) return;
+      else status = await this.#ask('PUT', 'note', {note}, this.can?.tag && {'If-Match': this.can.tag});
+    }
     if (![200, 202].includes(status)) return this.#failed('note', [404, 409].includes(status));
     this.#note = note;
     this.say(note ? this.words.noteSaved : this.words.noteRemoved);
@@ -152,7 +165,7 @@ export class CustomerActions {
 
   #cancel = async () => {
     this.#key ??= this.makeKey();
-    const status = await this.#ask('POST', 'status', {status: 'cancelled'}, this.#key);
+    const status = await this.#ask('POST', 'status', {status: 'cancelled'}, {'Idempotency-Key': this.#key});
     // The status arrives as a message, and then these actions are no longer offered.
     if ([200, 202].includes(status)) return this.#close(null);
     this.#failed('cancel', [403, 404, 409].includes(status));

@@ -9,6 +9,8 @@ const MORE = 'script#more[type="application/json"]';
 const ASK_AGAIN = 5_000;
 // ms: by then the socket has delivered the state.
 const GIVE_UP = 8_000;
+// ms by which clocks may differ: the header `Date` has whole seconds.
+const SAME_TIME = 2_000;
 
 /** What an HTTP status means: a key of `words.refusals`, or that signing in is needed. */
 const REFUSED = {401: 'signIn', 403: 'unknown', 404: 'unknown', 410: 'unknown', 429: 'limited', 503: 'down'};
@@ -34,9 +36,9 @@ function namesOn(root, {status}) {
   return {statuses, tracking: {}};
 }
 
-const stateOn = (root, age) => {
+const stateOn = (root, age, clockOffset = 0) => {
   const snapshot = read(root, FIRST);
-  return snapshot && {snapshot, age, names: namesOn(root, snapshot), more: read(root, MORE) ?? {}};
+  return snapshot && {snapshot, age, clockOffset, names: namesOn(root, snapshot), more: read(root, MORE) ?? {}};
 };
 
 /** The state in the page as loaded, read before any script changes it. */
@@ -51,8 +53,9 @@ function started(header) {
 
 /**
  * @param header for `Authorization`
- * @returns `{snapshot, age, names, more}` with the age of the state in ms, texts in the form of `GET texts`, and what the
- *     snapshot does not contain (`Story`); `{refusal}`; or null if there was no answer
+ * @returns `{snapshot, age, clockOffset, names, more}` with the age of the state in ms, by how many ms the gateway's clock is
+ *     ahead, texts in the form of `GET texts`, and what the snapshot does not contain (`Story`); `{refusal}`; or null if there
+ *     was no answer
  */
 export const firstState = async (header) => here ?? await stateNow(header);
 
@@ -69,9 +72,10 @@ export async function stateNow(header, cache = 'no-store') {
     }), tooLate]);
     if (!answer.ok) return {refusal: REFUSED[answer.status] ?? (answer.status >= 500 ? 'down' : 'other')};
     // A state from the service worker's cache is as old as its header says.
-    const keptAt = Number(answer.headers.get('Enroute-Kept')) || Date.now();
-    const age = Math.max(0, Date.now() - keptAt);
-    return stateOn(new DOMParser().parseFromString(await answer.text(), 'text/html'), age);
+    const [now, keptAt] = [Date.now(), Number(answer.headers.get('Enroute-Kept'))];
+    const ahead = keptAt ? 0 : Date.parse(answer.headers.get('Date')) - now;
+    const root = new DOMParser().parseFromString(await answer.text(), 'text/html');
+    return stateOn(root, Math.max(0, now - (keptAt || now)), Math.abs(ahead) > SAME_TIME ? ahead : 0);
   } catch {
     return null;
   } finally {

@@ -63,16 +63,17 @@ const NOTHING = {times: {}, shop: null, rider: null};
  * Returns everything that the page shows.
  *
  * @param view of enroute.js
- * @param moment `{now, wall, heardAt, isLost, isKept, isUnseen, isReassigned, story, locale, timeZone}`: ms of the monotonic clock; ms since
+ * @param moment `{now, wall, heardAt, isLost, isKept, isUnseen, isReassigned, isPast, story, locale, timeZone}`: ms of the monotonic clock; ms since
  *     the epoch; the same when the gateway last sent something, null before; whether the connection is lost; whether the view comes from the cache; whether it lacks the position because
- *     no session is open yet; whether another rider has taken over and was not seen yet; what happened so far
- *     (`Story`); and for Intl
+ *     no session is open yet; whether another rider has taken over and was not seen yet; whether a link shows an order that has
+ *     ended, without its details; what happened so far (`Story`); and for Intl
  * @param texts of `GET texts`, null while they are not loaded
  * @param words of this page, in its language
  */
 export function presentation(view, moment, texts, words) {
   const {
-    now, wall, heardAt = null, isLost = false, isKept = false, isUnseen = false, isReassigned = false, locale, timeZone, story = NOTHING,
+    now, wall, heardAt = null, isLost = false, isKept = false, isUnseen = false, isReassigned = false, isPast = false, locale, timeZone,
+    story = NOTHING,
   } = moment;
   const kind = view.kind ?? 'delivery';
   const clock = (at) => clockText(at, locale, timeZone);
@@ -126,9 +127,9 @@ export function presentation(view, moment, texts, words) {
     steps: steps(view, story.times, time, texts, words),
     who: whoIsComing(view, kind, words),
     facts: {
-      name: words.order[kind], job: view.display?.orderNumber ?? view.job, vendor: view.vendor ?? '',
+      name: words.order[kind], job: view.display?.orderNumber ?? story.order ?? (isPast ? '' : view.job), vendor: view.vendor ?? '',
       items: (view.display?.items ?? []).join('\n'), note: view.display?.note ?? '',
-window: range,
+      window: range,
       arrival: eta?.state === 'ok' && eta.arrivesAt > serverTime ? arrivalTimes(eta, view.clockOffset, locale, timeZone) : '',
       since: view.statusAt ? time(view.statusAt - view.clockOffset) : '',
     },

@@ -28,8 +28,8 @@ export function windowText(window, {wall, clockOffset, locale, timeZone}) {
     ? `${clockText(from, locale, timeZone)} – ${clockText(until, locale, timeZone)}`
     : isNear ? timesText(from, until, locale, timeZone)
       : new Intl.DateTimeFormat(locale, {timeStyle: 'short', dateStyle: 'medium', timeZone}).formatRange(from, until);
-  // A short range stays on one line.
-  return isNear ? range.replace(/[ \u2009]/g, '\u00a0') : range;
+  // A short range stays on one line. After a dash a line may end, also before a space at which it may not.
+  return isNear ? range.replace(/[ \u2009]/g, '\u00a0').replace('–', '–\u2060') : range;
 }
 
 /** Admits that the promised time has passed or cannot be kept; empty while it can. @param time the text of a time */

@@ -1,5 +1,7 @@
 // Sharing the page: with the system's sheet where there is one, otherwise by copying the link.
 
+import {put} from './page.js';
+
 // ms for which the button says that the link was copied.
 const SAID_FOR = 2_500;
 
@@ -8,13 +10,14 @@ export class ShareButton {
 
   /**
    * @param button may be missing on an operator's own page.
+   * @param failure says that copying failed; may be missing too.
    * @param say announces a text.
    * @param url what to share.
    * @param system `navigator`
    */
-  constructor(button, {words, say, url = () => location.href, system = navigator,
+  constructor(button, {words, failure, say, url = () => location.href, system = navigator,
     later = (act, ms) => setTimeout(act, ms)}) {
-    Object.assign(this, {button, words, say, url, system, later});
+    Object.assign(this, {button, words, failure, say, url, system, later});
     button?.addEventListener('click', () => this.share());
   }
 
@@ -23,12 +26,14 @@ export class ShareButton {
     if (!this.button) return;
     this.title = title;
     this.button.hidden = !isOffered || !(this.system.share || this.system.clipboard);
+    if (this.button.hidden) this.#fail('');
     const text = this.#isCopied ? this.words.copied : this.words.share;
     if (this.button.textContent !== text) this.button.textContent = text;
   }
 
   async share() {
     const what = {title: this.title, url: this.url()};
+    this.#fail('');
     try {
       if (this.system.share) return void await this.system.share(what);
     } catch (error) {
@@ -38,8 +43,7 @@ export class ShareButton {
     try {
       await this.system.clipboard.writeText(what.url);
     } catch {
-      this.say(this.words.notCopied);
-      return;
+      return this.#fail(this.words.notCopied);
     }
     this.#isCopied = true;
     this.button.textContent = this.words.copied;
@@ -49,4 +53,9 @@ export class ShareButton {
       this.button.textContent = this.words.share;
     }, SAID_FOR);
   }
+
+  #fail = (text) => {
+    if (this.failure) put(this.failure, text);
+    if (text) this.say(text);
+  };
 }

@@ -11,16 +11,21 @@ export class Story {
   shop = null;
   /** The name of the rider who is coming, or came. */
   rider = null;
-  /** What the customer may do: `{note?, cancelFrom?}`, or null. */
+  /** The order number. The last state of a link does not contain it. */
+  order = null;
+  /** What the customer may do: `{note?, cancelFrom?, tag?}`, or null. */
   can = null;
+  /** Whether the gateway has said the above. Neither messages nor a cached page contain the place and what is possible. */
+  isRead = false;
   #status = null;
 
-  /** Takes what the server rendered: `{times?, shop?, rider?, can?}`. What messages said is newer. */
-  read({times = {}, shop = null, rider = null, can = null} = {}) {
+  /** Takes what the server rendered: `{times?, shop?, rider?, can?}`. What messages said is newer. @param isFresh not cached */
+  read({times = {}, shop = null, rider = null, can = null} = {}, isFresh = true) {
     this.times = {...times, ...this.times};
+    if (!isFresh) return;
     this.shop = shop ?? this.shop;
     this.rider ??= rider;
-    this.can = can;
+    [this.can, this.isRead] = [can, true];
   }
 
   /** Takes a view. @returns whether the job was done just now, before the customer's eyes */
@@ -31,6 +36,7 @@ export class Story {
     if (view.statusAt) this.times = {...this.times, [view.status]: view.statusAt};
     for (const {status, at} of view.missed ?? []) this.times[status] ??= at;
     // The card is removed when the job ends. A reassignment brings another one.
+    this.order = view.display?.orderNumber ?? this.order;
     if (view.riderCard) this.rider = view.riderCard.name ?? null;
     return before !== null && !DONE.includes(before) && DONE.includes(view.status);
   }
@@ -38,5 +44,6 @@ export class Story {
   /** Clears everything when the job is no longer shared. */
   forget() {
     [this.times, this.shop, this.rider, this.can, this.#status] = [{}, null, null, null, null];
+    [this.order, this.isRead] = [null, false];
   }
 }

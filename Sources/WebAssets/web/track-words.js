@@ -34,6 +34,7 @@ export const words = {
     tellIsOn: 'We’ll notify you on this device about 2 minutes before arrival.',
     tellIsOff: 'You won’t be notified.',
     tellDenied: 'Notifications are blocked for this site. You can allow them in your browser’s settings.',
+    tellDismissed: 'You haven’t allowed notifications yet. Try again, and allow them when your browser asks.',
     tellFailed: 'That didn’t work. Please try again.',
     tellTitle: 'About 2 minutes away',
     tellBody: {service: 'Your technician is almost there.', delivery: 'Your order is almost there.'},
@@ -51,6 +52,7 @@ export const words = {
     back: 'Back',
     noteSaved: 'Your note was saved.',
     noteRemoved: 'Your note was removed.',
+    noteChanged: 'The note has changed in the meantime. Save again if yours should replace this one:',
     cancel: {service: 'Cancel visit', delivery: 'Cancel order'},
     cancelAsk: {service: 'Cancel this visit? This can’t be undone.', delivery: 'Cancel this order? This can’t be undone.'},
     cancelYes: {service: 'Yes, cancel visit', delivery: 'Yes, cancel order'},
@@ -93,7 +95,7 @@ export const words = {
     late: 'Running late – sorry!',
     refusals: {
       revoked: ['This is no longer shared with you.', 'If you still expect a visit or an order, ask for a new link.'],
-      expired: ['This tracking link has expired.', 'Links work for a few hours. Ask for a new one if you need it.'],
+      expired: ['This tracking link has expired or is incomplete.', 'Links work for a few hours. Ask for a new one if you need it.'],
       unknown: [
         'We can’t find this order or visit.',
         'The link may be incomplete, or your order or visit may already be completed. '
@@ -137,6 +139,7 @@ export const words = {
     tellIsOn: 'Wir benachrichtigen Sie auf diesem Gerät etwa 2 Minuten vor der Ankunft.',
     tellIsOff: 'Sie werden nicht benachrichtigt.',
     tellDenied: 'Benachrichtigungen sind für diese Seite gesperrt. Erlauben Sie sie in den Einstellungen Ihres Browsers.',
+    tellDismissed: 'Sie haben noch nicht zugestimmt. Versuchen Sie es noch einmal, und erlauben Sie Benachrichtigungen.',
     tellFailed: 'Das hat nicht geklappt. Bitte versuchen Sie es noch einmal.',
     tellTitle: 'Noch etwa 2 Minuten',
     tellBody: {service: 'Ihr Techniker ist gleich da.', delivery: 'Ihre Bestellung ist gleich da.'},
@@ -154,6 +157,7 @@ export const words = {
     back: 'Zurück',
     noteSaved: 'Ihr Hinweis ist gespeichert.',
     noteRemoved: 'Ihr Hinweis ist gelöscht.',
+    noteChanged: 'Der Hinweis wurde inzwischen geändert. Speichern Sie noch einmal, wenn Ihrer diesen ersetzen soll:',
     cancel: {service: 'Termin stornieren', delivery: 'Bestellung stornieren'},
     cancelAsk: {
       service: 'Diesen Termin stornieren? Das lässt sich nicht rückgängig machen.',
@@ -204,7 +208,7 @@ export const words = {
         'Wenn Sie noch etwas erwarten, fragen Sie nach einem neuen Link.',
       ],
       expired: [
-        'Dieser Tracking-Link ist abgelaufen.',
+        'Dieser Tracking-Link ist abgelaufen oder unvollständig.',
         'Links gelten ein paar Stunden. Fragen Sie bei Bedarf nach einem neuen.',
       ],
       unknown: [

@@ -10,10 +10,11 @@ import {
 import {decoded, gateway} from './page-gateway.js';
 import {SignIn} from './page-sign-in.js';
 import {firstState, freshState, isFresh, stateNow, statusTexts} from './track-first.js';
-import {stepIcons, vehicleOf} from './track-icons.js';
+import {vehicleOf} from './track-icons.js';
 import {TrackMap} from './track-map.js';
+import {showFacts, showRefusal, showSteps, showSupport} from './track-parts.js';
 import {
-  PASSING, isTakenAway, isTracked, presentation, positionAge, refusalOnceOpen, refusalWithoutRoom,
+  isTakenAway, isTracked, presentation, positionAge, refusalOnceOpen, refusalWithoutRoom,
 } from './track-presentation.js';
 import {CustomerActions} from './track-actions.js';
 import {Announcements} from './track-announcements.js';
@@ -45,13 +46,17 @@ const map = new TrackMap(element('map'), {follow: element('follow'), words});
 // An operator's own page may lack elements that were added in a newer version.
 const rider = element('who') && new RiderPanel(element('who'));
 const announcer = new Announcer(element('announcer'));
-const share = new ShareButton(element('share'), {words, say: (text) => announcer.say('share', text, {isUrgent: true})});
+const share = new ShareButton(element('share'), {
+  words, failure: element('share-failed'), say: (text) => announcer.say('share', text, {isUrgent: true}),
+});
 const near = new NearMessage(element('tell'), {
-  words, job, key: setting('push'), header: () => signIn.header, say: (text) => announcer.say('near', text, {isUrgent: true}),
+  words, job, key: setting('push'), header: () => signIn.header, result: element('told'),
+  say: (text) => announcer.say('near', text, {isUrgent: true}),
 });
 const story = new Story();
 const actions = new CustomerActions(element('actions'), {
   words, job, header: () => signIn.header, say: (text) => announcer.say('action', text, {isUrgent: true}),
+  read: async () => takeStory(await stateNow(signIn.header, 'reload')), after: element('headline'),
 });
 // Arrival times change often and wait for the announcer's quiet time. Everything else is announced immediately (CUS-027).
 const announcements = new Announcements(
@@ -83,6 +88,7 @@ let keptAt = null;
 let isPast = false;
 // The first or the last state was requested, which may show the end.
 let [isAsking, isReadingEnd] = [false, false];
+let isReadingStory = false;
 // How often the ended job was read again, and the timer of the next time.
 let [rechecks, recheck] = [0, null];
 // A session was open, so the view may stay while the session limit is reached.
@@ -135,7 +141,7 @@ function recheckLater() {
     const answer = document.hidden ? null : await corrected();
     if (!answer) recheckLater();
     else if (isEnd(answer)) showPast(answer);
-    else followAgain();
+    else followAgain(answer);
   }, RECHECK_AFTER);
 }
 
@@ -161,9 +167,27 @@ async function readEnd() {
   render();
 }
 
-/** Follows the job from the start, as if the page had been opened now. */
-function followAgain() {
+/** Reads what messages do not contain, if the page was opened without it: from the cache, or because the request was lost. */
+async function readStory() {
+  if (story.isRead || isReadingStory || isAsking || enroute.connection.state !== 'open') return;
+  isReadingStory = true;
+  const answer = await freshState(signIn.header);
+  isReadingStory = false;
+  takeStory(answer);
+}
+
+/** @returns what the customer may do, or null without an answer of the gateway */
+function takeStory(answer) {
+  if (!isFresh(answer) || isPast || isEnd(answer) || view.refused || isTakenAway(view)) return null;
+  story.read(answer.more);
+  render();
+  return story.can;
+}
+
+/** Follows the job from the start, as if the page had been opened now. @param answer with the job as it is */
+function followAgain({more}) {
   [isPast, shownID] = [false, null];
+  story.read(more);
   followed.stop();
   followed = enroute.follow(job, take);
   enroute.start();
@@ -199,6 +223,7 @@ async function connectionChanged(connection) {
   } else if (connection.state === 'open') {
     wasHere = true;
     refusal = refusalOnceOpen(refusal, view);
+    readStory();
   } else if (connection.state === 'waiting' && connection.close?.code === FULL) {
     refusal = refusalWithoutRoom(refusal, wasHere);
     if (!wasHere) [view, shownID] = [unknownView(job), null];
@@ -247,14 +272,15 @@ async function begin() {
   // The session of a link whose job has ended is refused, and perhaps `readEnd` was faster.
   if (isPast) return;
   if (isEnd(answer)) return showPast(answer);
-  if (answer?.snapshot && !view.refused && !isTakenAway(view)) story.read(answer.more);
+  if (answer?.snapshot && !view.refused && !isTakenAway(view)) story.read(answer.more, isFresh(answer));
+  readStory();
   render();
   // By now the socket may have delivered a newer state.
   if (!answer || view.known || view.refused || refusal !== null) return;
   if (answer.snapshot) {
     names = answer.names;
     const [now, wall] = [performance.now() - answer.age, Date.now() - answer.age];
-    take(reduce(view, {type: 'subscribed', snapshot: answer.snapshot}, now, {wall}).view, 'snapshot');
+    takeState(view, answer, now, wall);
     keptAt = answer.snapshot.kept ?? null;
     isUnseen = signIn.isGuest;
     banner.update(enroute.connection);
@@ -265,13 +291,19 @@ async function begin() {
   }
 }
 
+/** Takes a state that no session sent. */
+function takeState(before, {snapshot, clockOffset}, now, wall) {
+  take({...reduce(before, {type: 'subscribed', snapshot}, now, {wall}).view, clockOffset}, 'snapshot');
+}
+
 /** Shows how a job ended to somebody who opens its link afterwards: the status and its time, but no places. */
-function showPast({snapshot, names: rendered, more}) {
+function showPast(answer) {
   enroute.stop();
-  story.read(more);
-  [names, refusal, isPast] = [rendered, null, false];
-  take(reduce(unknownView(job), {type: 'subscribed', snapshot}, performance.now(), {wall: Date.now()}).view, 'snapshot');
+  story.read(answer.more);
+  [names, refusal, isPast] = [answer.names, null, false];
+  takeState(unknownView(job), answer, performance.now(), Date.now());
   isPast = true;
+  render();
   recheckLater();
 }
 
@@ -281,9 +313,12 @@ function render() {
   const isShown = view.known && view.refused === null && !isTakenAway(view);
   const isRefused = refusal !== null && !isShown && !isAsking;
   element('order').hidden = isRefused || (!view.known && !element('signin').hidden);
-  renderRefusal(isRefused);
+  showRefusal(element('refusal'), isRefused ? refusal : null, {
+    words, support: setting('support'), say: (text) => announcer.say('state', text, {isUrgent: true}),
+  });
   if (element('order').hidden) {
     if (!isRefused) document.title = words.signInWhy;
+    share.show(false);
     hideMap();
     return;
   }
@@ -291,7 +326,7 @@ function render() {
   if (view.known && !texts && !names) return;
   const moment = {
     now: performance.now(), wall: Date.now(), heardAt: enroute.lastMessageAt, isLost: banner.isLost, isKept: keptAt !== null,
-    isUnseen, isReassigned, story, locale,
+    isUnseen, isReassigned, isPast, story, locale,
   };
   const seen = presentation(view, moment, texts ?? names, words);
   document.title = seen.tab;
@@ -316,12 +351,12 @@ function render() {
   else delete element('summary').dataset.tone;
   rider?.show(seen.who);
   // A link that permits more than viewing the job should not be shared.
-  share.show(signIn.isGuest && view.known && !seen.isOver && !story.can, seen.title);
+  share.show(signIn.isGuest && view.known && !seen.isOver && story.isRead && !story.can, seen.title);
   near.show(view, seen.arrivesAt === null ? null : (seen.arrivesAt - Date.now() - (view.clockOffset ?? 0)) / 1000);
   actions.show(isTakenAway(view) ? null : story.can, view);
-  showSupport(element('support'), seen.isDone ? words.wrong : words.support);
-  renderSteps(seen.steps);
-  renderFacts(seen.facts);
+  showSupport(element('support'), setting('support'), seen.isDone ? words.wrong : words.support);
+  showSteps(element, seen.steps);
+  showFacts(element, seen.facts);
   if (texts) announcements.update(seen);
 }
 
@@ -333,58 +368,6 @@ function hideMap() {
   place.hidden = true;
   map.close();
   if (hadFocus) element('headline').focus({preventScroll: true});
-}
-
-/** Links to the operator's support, if there is one (ENROUTE_PAGES_SUPPORT_URL). */
-function showSupport(link, text) {
-  const url = setting('support');
-  if (!link || !url || !/^(https|mailto|tel):/.test(url)) return;
-  if (!link.href) link.href = url;
-  put(link, text);
-}
-
-let drawnSteps = '';
-function renderSteps(steps) {
-  element('progress').hidden = steps.length === 0;
-  // Render only changes, so that a reader does not lose their place.
-  if (JSON.stringify(steps) === drawnSteps) return;
-  drawnSteps = JSON.stringify(steps);
-  element('steps').replaceChildren(...steps.map(({status, state, label, note, isCurrent}) => {
-    const mark = make('span', {class: 'icon'});
-    mark.innerHTML = stepIcons[state] ?? stepIcons.upcoming;
-    return make('li', {'data-step': status, 'data-state': state, 'aria-current': isCurrent && 'step'},
-      mark, make('span', {class: 'name'}, label), make('span', {class: 'state'}, note));
-  }));
-}
-
-function renderFacts(facts) {
-  put(element('job-name'), facts.name);
-  for (const name of ['job', 'vendor', 'items', 'window', 'note', 'arrival', 'since']) {
-    if (!element(name)) continue;
-    put(element(name), facts[name]);
-    element(name).previousElementSibling.hidden = !facts[name];
-  }
-}
-
-function renderRefusal(isRefused) {
-  const place = element('refusal');
-  place.hidden = !isRefused;
-  if (!isRefused || place.dataset.why === refusal) return;
-  place.dataset.why = refusal;
-  const [what, next] = words.refusals[refusal];
-  const icon = make('span');
-  icon.innerHTML = stepIcons.failed;
-  place.replaceChildren(icon, make('h1', {tabindex: '-1'}, what), make('p', {class: 'quiet'}, next));
-  if (PASSING.includes(refusal)) {
-    const again = make('button', {type: 'button', class: 'primary'}, words.again);
-    again.addEventListener('click', () => location.reload());
-    place.append(again);
-  }
-  const support = make('a', {class: 'button', rel: 'noreferrer noopener', hidden: true});
-  showSupport(support, words.support);
-  place.append(support);
-  document.title = what;
-  announcer.say('state', what, {isUrgent: true});
 }
 
 languageSwitch(element('language'));

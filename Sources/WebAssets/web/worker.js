@@ -7,6 +7,7 @@ const STATES = 'enroute-states-1';
 const PATIENCE = 3_000;                  // ms to wait for the network before a cached response is used
 const KEEP = 24 * 3_600_000;             // ms for which a cached state is useful
 const MOST_STATES = 20;
+const REPEATED = 600_000;                // ms in which a message may come twice: its sender repeats it without an answer
 /** The address of the gateway, which may have a path prefix, with a slash at its end: this file is in its top folder. */
 const GATEWAY = new URL('.', location);
 
@@ -27,6 +28,8 @@ addEventListener('message', (event) => {
 
 /** Where that is kept: track-push.js looks there. */
 const near = (job) => `${GATEWAY}near/${job}`;
+/** Where it is kept once it was shown, until the job's page is opened later than `REPEATED`. */
+const shown = (job) => `${near(job)}/shown`;
 
 /** Keeps what to show when a rider is near, in the reader's language. Without an address, it forgets that. */
 async function expect({job, title, body, url}) {
@@ -40,9 +43,11 @@ addEventListener('push', (event) => event.waitUntil((async () => {
   let job = '';
   try { ({job} = event.data.json()); } catch { /* A message of somebody else; browsers insist on showing something. */ }
   const cache = await caches.open(STATES);
-  const kept = await cache.match(near(job));
+  const first = await cache.match(near(job));
+  const kept = await (first ?? await cache.match(shown(job)))?.json() ?? {};
+  const {title = 'About 2 minutes away', body = '', url = `${GATEWAY}track/${job}`} = kept;
+  if (first) await cache.put(shown(job), new Response(JSON.stringify({...kept, at: Date.now()})));
   await cache.delete(near(job));
-  const {title = 'About 2 minutes away', body = '', url = `${GATEWAY}track/${job}`} = kept ? await kept.json() : {};
   await registration.showNotification(title, {body, tag: `near-${job}`, icon: `${GATEWAY}assets/icon-192.png`, data: {url}});
 })()));
 
@@ -130,6 +135,8 @@ async function state(request, url) {
   if (isKeptUseful && response.status === 503) return await kept(cache, key) ?? response;
   if ([401, 404].includes(response.status)) await cache.delete(key);
   if (response.ok) await keep(cache, key, response.clone());
+  const message = shown(url.pathname.split('/').pop());
+  if (Date.now() - (await (await cache.match(message))?.json())?.at > REPEATED) await cache.delete(message);
   return response;
 }
 

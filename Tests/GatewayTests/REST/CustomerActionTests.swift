@@ -133,6 +133,40 @@ import Testing
         }
     }
 
+    /// The entity tag that a page names with its note.
+    private static func tag(on page: String) throws -> String {
+        let member = try #require(page.firstMatch(of: /"tag":"\\"([^\\"]+)\\""/), "\(page)")
+        return "If-Match: \"\(member.1)\""
+    }
+
+    @Test func `with the tag of the page, a note replaces none that was written since`() async throws {
+        try await Self.run(.links) { gateway in
+            let link = try await Self.order(gateway)
+            func note(_ text: String, _ condition: String) async throws -> RESTResponse {
+                try await gateway.rest(
+                    "PUT", "\(Self.path)/note", as: nil, #"{"note":"\#(text)"}"#, headers: [link, condition])
+            }
+            let first = try await Self.tag(on: Self.page(gateway, link))
+            let stored = try await note(Self.secret, first)
+            #expect(stored.status == 200, "\(stored)")
+            let late = try await note("Ring twice", first)
+            #expect(late.status == 412, "\(late)")
+            let page = try await Self.page(gateway, link)
+            #expect(page.contains(Self.secret))
+            let informed = try await note("Ring twice", Self.tag(on: page))
+            #expect(informed.status == 200, "\(informed)")
+        }
+    }
+
+    @Test func `only a page with which a note can be written names the tag of the job`() async throws {
+        try await Self.run { gateway in
+            let link = try await Self.order(gateway)
+            #expect(try await !Self.page(gateway, link).contains(#""tag":"#))
+            let own = try await gateway.rest("GET", "/track/order-1", by: "anna", .customer)
+            _ = try Self.tag(on: own.text)
+        }
+    }
+
     @Test func `with the setting, a link writes the note and cancels, and can do nothing else`() async throws {
         try await Self.run(.links) { gateway in
             let link = try await Self.order(gateway)

@@ -92,8 +92,8 @@ import Testing
                     let headers = try await gateway.rest("GET", path, as: nil).headers
                     let policy = try #require(headers["content-security-policy"])
                     for directive in [
-                        "default-src 'none'", "script-src 'self';", "img-src 'self' data:", "connect-src 'self'",
-                        "manifest-src 'self'", "worker-src 'self'", "frame-ancestors 'none'",
+                        "default-src 'none'", "script-src 'self';", "img-src 'self' data:", "font-src 'self'",
+                        "connect-src 'self'", "manifest-src 'self'", "worker-src 'self'", "frame-ancestors 'none'",
                     ] {
                         #expect(policy.contains(directive), "\(path): \(policy)")
                     }
