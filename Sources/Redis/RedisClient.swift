@@ -38,7 +38,8 @@ package final class RedisClient: Sendable {
         self.route = NIOLoopBound(route, eventLoop: eventLoop)
     }
 
-    /// Connects. Fails when the first attempt fails; afterwards the client reconnects automatically.
+    /// Connects. Fails when the first attempt fails, and may be called again then; afterwards the client reconnects
+    /// automatically.
     package func start() -> EventLoopFuture<Void> {
         self.onLoop { $0.start() }
     }

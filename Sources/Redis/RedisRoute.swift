@@ -23,7 +23,8 @@ package struct Durable<Value: Sendable>: Sendable {
 
 /// Confined to its event loop.
 protocol RedisRoute: AnyObject {
-    /// Connects. Fails when the first attempt fails; afterwards the connections reconnect automatically.
+    /// Connects. Fails when the first attempt fails, and may be called again then; afterwards the connections reconnect
+    /// automatically.
     func start() -> EventLoopFuture<Void>
     func stop()
     func send(_ command: RedisCommand, isDurable: Bool) -> EventLoopFuture<Durable<RESPValue>>

@@ -134,11 +134,13 @@ package final class LoopState {
         }
     }
 
+    /// Connects to both Redis instances. Fails when one of them is unavailable, and may be called again then.
     package func start() -> EventLoopFuture<Void> {
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
-        let timer = LoopTimer(eventLoop: self.eventLoop, interval: Deadlines.tick) { now in bound.value.tick(now) }
-        timer.start()
-        self.timer = timer
+        if self.timer == nil {
+            self.timer = LoopTimer(eventLoop: self.eventLoop, interval: Deadlines.tick) { bound.value.tick($0) }
+            self.timer?.start()
+        }
         return EventLoopFuture.andAllSucceed(
             [self.live.start(), self.ledger.start(), self.writes.start()], on: self.eventLoop
         ).flatMap {
