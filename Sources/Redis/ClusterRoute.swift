@@ -89,6 +89,14 @@ final class ClusterRoute: RedisRoute {
             .compactMap { $0 }.min()
     }
 
+    var onlineReplicas: Int? {
+        let counts = self.map.nodes.map { node -> Int? in
+            guard let master = self.masters[node], master.link.handler != nil else { return nil }
+            return master.part.onlineReplicas
+        }
+        return counts.contains(nil) ? nil : counts.compactMap { $0 }.min()
+    }
+
     // MARK: Slot map
 
     /// Queries the connected nodes, then those of the URL, until one answers.

@@ -51,6 +51,10 @@ package final class RedisClient: Sendable {
     /// Since when it is unresponsive; `nil` while it responds. On `eventLoop` only.
     package var unresponsiveSince: NIODeadline? { self.route.value.unresponsiveSince }
 
+    /// The replicas that receive writes; of a cluster, those of the master that has the fewest. `nil` if that is not known. On
+    /// `eventLoop` only.
+    package var onlineReplicas: Int? { self.route.value.onlineReplicas }
+
     /// Calls `body` whenever the connection to a master is re-established. It may be another master, which may lack the
     /// latest writes. On `eventLoop` only.
     package func onReturned(_ body: @escaping () -> Void) { self.route.value.onReturned = body }

@@ -181,6 +181,9 @@ package final class LoopState {
         ClockReading.attempt(at: self.live).and(ClockReading.attempt(at: self.ledger)).map { (live: $0, ledger: $1) }
     }
 
+    /// The replicas of each instance; `nil` if that is not known.
+    package var replicas: (live: Int?, ledger: Int?) { (self.live.onlineReplicas, self.writes.onlineReplicas) }
+
     package var streams: AuditStreams { AuditStreams(ledger: self.ledger, settings: self.settings.liveState) }
     /// For events that follow from positions. Those of the ledger are written by its scripts.
     var eventStreams: EventStreams { EventStreams(ledger: self.ledger, settings: self.settings.liveState) }
