@@ -110,8 +110,8 @@ def the_replica_dies(stage: Stage) -> None:
 
     def start() -> Process:
         replica = Process("replica", [
-            "redis-server", "--port", "0", "--save", "", "--dir", str(folder), "--replicaof", "127.0.0.1", str(port)],
-            stage.folder / "replica.log")
+            "redis-server", "--port", "0", "--unixsocket", str(folder / "redis.sock"), "--save", "", "--dir", str(folder),
+            "--replicaof", "127.0.0.1", str(port)], stage.folder / "replica.log")
         stage.callback(replica.end)
         replica.wait_until(lambda: "state=online" in site.redis_says("INFO", "replication"), "its synchronization")
         return replica
