@@ -37,7 +37,7 @@ package enum Gauge: String, CaseIterable, Sendable {
         case .clockOffset:
             "Seconds by which the clock of this machine is ahead of that of a Redis; no sample while it does not answer."
         case .redisReplicas:
-            "Replicas that receive the writes of a Redis master, in a cluster of the master with the fewest; no sample while it does not answer."
+            "Replicas that receive a Redis' writes, in a cluster of the master with the fewest; no sample while it is down."
         case .setting: "Value of a setting that must be the same on every gateway, in its own unit."
         case .shedding: "1 while the gateway is overloaded and accepts no new connections, otherwise 0."
         case .buildInfo: "Always 1; the labels describe the program."

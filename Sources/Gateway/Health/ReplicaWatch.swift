@@ -1,5 +1,5 @@
-// Notices that Redis loses a replica. Nothing else would say so: reads and writes go on, but the next failure of the master loses
-// what no replica has, or cannot be survived at all.
+// Notices that Redis loses a replica. Nothing else would say so: reads and writes go on, but the next failure of the master
+// loses what no replica has, or nothing replaces the master.
 
 internal import Logging
 internal import Synchronization

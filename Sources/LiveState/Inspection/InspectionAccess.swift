@@ -1,5 +1,5 @@
-// Which commands the gateway's Redis user may run and Redis knows, determined without running any of them: since Redis 7 a script can ask
-// whether its caller may call a command with these keys and channels (redis.acl_check_cmd). Nothing is read, written or
+// Which commands Redis knows and the gateway's user may run, determined without running any of them: since Redis 7 a script can
+// ask whether its caller may call a command with these keys and channels (redis.acl_check_cmd). Nothing is read, written or
 // published.
 
 internal import EnrouteWire
