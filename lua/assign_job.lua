@@ -10,21 +10,22 @@
 --
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record
--- KEYS[2]  job:{<job>}:events     channel  {"type":"assigned"}: grants may have changed
--- KEYS[3]  events:{<shard>}       stream   all events; on a cluster outbox:{<tag>}, which is in the job's slot
+-- KEYS[2]  job:{<job>}:log        stream   status events, which live as long as the record
+-- KEYS[3]  job:{<job>}:events     channel  {"type":"assigned"}: grants may have changed
+-- KEYS[4]  events:{<shard>}       stream   all events; on a cluster outbox:{<tag>}, which is in the job's slot
 -- ARGV[1]  expected               fence of the record as the caller read it, 1 to 15 digits
 -- ARGV[2]  rider                  1 to 64 of [A-Za-z0-9_-], or '' for none
 -- ARGV[3]  customer               1 to 64 of [A-Za-z0-9_-]
 -- ARGV[4]  ended                  statuses in which a job can no longer be assigned, joined by commas
--- ARGV[5]  retention_ms           ms the record is retained after this change, 1 to 1,000,000,000,000
+-- ARGV[5]  retention_ms           ms the record and its log are retained after this change, 1 to 1,000,000,000,000
 -- ARGV[6]  occurred_at            when it was decided, ms since the epoch, 13 digits, or '' for now; stored as assigned_at
 -- Errors   'ERR assign_job: ...' on a bad argument; nothing is written.
 -- Returns  {1, fence} assigned   {2, fence} already theirs, nothing is published   {0} no such job
 --          {-1, fence} another decision came first: read the record again   {-2, status} the job has ended
 -- Cost     O(1) plus one XADD and one SPUBLISH
 
-if #KEYS ~= 3 or #ARGV ~= 6 then
-  return redis.error_reply('ERR assign_job: takes 3 keys and 6 arguments')
+if #KEYS ~= 4 or #ARGV ~= 6 then
+  return redis.error_reply('ERR assign_job: takes 4 keys and 6 arguments')
 end
 local function is_name(value)
   return #value <= 64 and string.match(value, '^[%w_-]+$') ~= nil
@@ -94,5 +95,6 @@ if record[2] ~= rider then
   redis.call('HSET', KEYS[1], 'travel_active', '0', 'travel_deadline', record[7] or '')
 end
 redis.call('PEXPIRE', KEYS[1], retention)
-redis.call('SPUBLISH', KEYS[2], '{"type":"assigned"}')
+redis.call('PEXPIRE', KEYS[2], retention)
+redis.call('SPUBLISH', KEYS[3], '{"type":"assigned"}')
 return {1, fence}

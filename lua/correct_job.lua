@@ -21,7 +21,7 @@
 -- ARGV[7]  allows_travel          1 when travel mode may be on in this status, else 0
 -- ARGV[8]  ends_job               1 when the job ends with this status, else 0
 -- ARGV[9]  drops_rider            1 to unassign the rider, which cannot get the task again, else 0
--- ARGV[10] retention_ms           ms the record is retained after this change, 1 to 1,000,000,000,000
+-- ARGV[10] retention_ms           ms the record and its log are retained after this change, 1 to 1,000,000,000,000
 -- Errors   'ERR correct_job: ...' on a bad argument; nothing is written.
 -- Returns  {1, epoch, prev, id, at_ms, corrected, rider} corrected; `corrected` is the status before, `rider` may be ''
 --          {2, epoch, prev, id, at_ms, corrected, rider} the log has this actor's correction with this request and status

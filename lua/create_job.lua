@@ -17,7 +17,7 @@
 -- ARGV[7]  status                 first status, 1 to 40 of [a-z_]
 -- ARGV[8]  epoch                  nonce that identifies this record, 1 to 64 of [A-Za-z0-9_-]
 -- ARGV[9]  actor                  who created it, 1 to 64 of [A-Za-z0-9_-]
--- ARGV[10] retention_ms           ms the record is retained after its last change, 1 to 1,000,000,000,000
+-- ARGV[10] retention_ms           ms the record and its log are retained after its last change, 1 to 1,000,000,000,000
 -- ARGV[11] display                further details for followers, JSON object, or ''
 -- ARGV[12] metadata               further details for services and operations staff, JSON object, or ''
 -- ARGV[13] recipient              whom the rider delivers to or visits, JSON object, or ''

@@ -9,14 +9,15 @@
 --
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record
--- KEYS[2]  job:{<job>}:events     channel  {"type":"assigned"}: the job must be read again
--- KEYS[3]  events:{<shard>}       stream   all events; on a cluster outbox:{<tag>}, which is in the job's slot
+-- KEYS[2]  job:{<job>}:log        stream   status events, which live as long as the record
+-- KEYS[3]  job:{<job>}:events     channel  {"type":"assigned"}: the job must be read again
+-- KEYS[4]  events:{<shard>}       stream   all events; on a cluster outbox:{<tag>}, which is in the job's slot
 -- ARGV[1]  kind                   delivery | service: the kind the job must have
 -- ARGV[2]  zone                   1 to 64 of [A-Za-z0-9_-], or ''
 -- ARGV[3]  destination            JSON object, or ''
 -- ARGV[4]  vendor                 JSON object, or ''
 -- ARGV[5]  ended                  statuses in which a job can no longer be changed, joined by commas
--- ARGV[6]  retention_ms           ms the record is retained after this change, 1 to 1,000,000,000,000
+-- ARGV[6]  retention_ms           ms the record and its log are retained after this change, 1 to 1,000,000,000,000
 -- ARGV[7]  display                further details for followers, JSON object, or ''
 -- ARGV[8]  metadata               further details for services and operations staff, JSON object, or ''
 -- ARGV[9]  recipient              whom the rider delivers to or visits, JSON object, or ''
@@ -26,8 +27,8 @@
 --          {-2, status} the job has ended   {-3} the record has another revision
 -- Cost     O(1) plus one XADD and one SPUBLISH
 
-if #KEYS ~= 3 or #ARGV ~= 10 then
-  return redis.error_reply('ERR describe_job: takes 3 keys and 10 arguments')
+if #KEYS ~= 4 or #ARGV ~= 10 then
+  return redis.error_reply('ERR describe_job: takes 4 keys and 10 arguments')
 end
 local kind, zone, destination, vendor, ended = unpack(ARGV, 1, 5)
 local retention, display, metadata, recipient, revision = tonumber(ARGV[6]), ARGV[7], ARGV[8], ARGV[9], ARGV[10]
@@ -99,5 +100,6 @@ redis.call('HSET', KEYS[1], 'zone', zone, 'destination', destination, 'vendor', 
   'metadata', metadata, 'recipient', recipient, 'version', string.format('%.0f', version),
   'revision', string.format('%.0f', last + 1))
 redis.call('PEXPIRE', KEYS[1], retention)
-redis.call('SPUBLISH', KEYS[2], '{"type":"assigned"}')
+redis.call('PEXPIRE', KEYS[2], retention)
+redis.call('SPUBLISH', KEYS[3], '{"type":"assigned"}')
 return {1}

@@ -12,7 +12,7 @@
 -- KEYS[2]  job:{<job>}:travel     string   '<fence> ...', read
 -- ARGV[1]  id                     digest of the endpoint, 1 to 59 of [A-Za-z0-9_-]
 -- ARGV[2]  subscription           a JSON object of up to 2,048 bytes, or '' to remove it
--- ARGV[3]  lifetime_ms            ms for which the job's subscriptions are stored, 1 to 604,800,000
+-- ARGV[3]  lifetime_ms            ms for which the job's subscriptions are stored, 1 to 1,000,000,000,000
 -- ARGV[4]  most                   maximum number of subscriptions of a job, 1 to 100
 -- ARGV[5]  by_link                '1' for a link viewer, otherwise '0'; ignored for a removal
 -- ARGV[6]  most_by_link           how many of them may belong to link viewers, 1 to 100
@@ -35,8 +35,8 @@ if #subscription > 2048 or (subscription ~= ''
   and (string.byte(subscription) ~= 123 or string.byte(subscription, -1) ~= 125)) then
   return redis.error_reply('ERR keep_push: subscription must be a JSON object of up to 2048 bytes')
 end
-if not lifetime or lifetime % 1 ~= 0 or lifetime < 1 or lifetime > 604800000 then
-  return redis.error_reply('ERR keep_push: lifetime_ms must be 1 to 604800000')
+if not lifetime or lifetime % 1 ~= 0 or lifetime < 1 or lifetime > 1e12 then
+  return redis.error_reply('ERR keep_push: lifetime_ms must be 1 to 1000000000000')
 end
 if not most or most % 1 ~= 0 or most < 1 or most > 100 then
   return redis.error_reply('ERR keep_push: most must be 1 to 100')

@@ -5,19 +5,20 @@
 --
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record
--- KEYS[2]  job:{<job>}:events     channel  {"type":"assigned"}: the job must be read again
--- KEYS[3]  events:{<shard>}       stream   all events; on a cluster outbox:{<tag>}, which is in the job's slot
+-- KEYS[2]  job:{<job>}:log        stream   status events, which live as long as the record
+-- KEYS[3]  job:{<job>}:events     channel  {"type":"assigned"}: the job must be read again
+-- KEYS[4]  events:{<shard>}       stream   all events; on a cluster outbox:{<tag>}, which is in the job's slot
 -- ARGV[1]  customer               1 to 64 of [A-Za-z0-9_-]: the customer the job must have; '' for any
 -- ARGV[2]  note                   at most 1120 bytes; '' removes the note
 -- ARGV[3]  ended                  statuses in which a job can no longer be changed, joined by commas
--- ARGV[4]  retention_ms           ms the record is retained after this change, 1 to 1,000,000,000,000
+-- ARGV[4]  retention_ms           ms the record and its log are retained after this change, 1 to 1,000,000,000,000
 -- Errors   'ERR note_job: ...' on a bad argument; nothing is written.
 -- Returns  {1} changed   {2} unchanged, nothing is published   {0} no such job, or another customer's
 --          {-2, status} the job has ended
 -- Cost     O(1) plus one XADD and one SPUBLISH
 
-if #KEYS ~= 3 or #ARGV ~= 4 then
-  return redis.error_reply('ERR note_job: takes 3 keys and 4 arguments')
+if #KEYS ~= 4 or #ARGV ~= 4 then
+  return redis.error_reply('ERR note_job: takes 4 keys and 4 arguments')
 end
 local customer, note, ended, retention = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 if customer ~= '' and (#customer > 64 or not string.match(customer, '^[%w_-]+$')) then
@@ -56,5 +57,6 @@ append_event('described', record[6], record[5], now, '')
 redis.call('HSET', KEYS[1], 'customer_note', note, 'revision', string.format('%.0f', (tonumber(record[4] or '0') or 0) + 1),
   'version', string.format('%.0f', version))
 redis.call('PEXPIRE', KEYS[1], retention)
-redis.call('SPUBLISH', KEYS[2], '{"type":"assigned"}')
+redis.call('PEXPIRE', KEYS[2], retention)
+redis.call('SPUBLISH', KEYS[3], '{"type":"assigned"}')
 return {1}

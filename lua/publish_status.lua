@@ -27,7 +27,7 @@
 -- ARGV[6]  occurred_at            ms since the epoch, 13 digits, or '' for now
 -- ARGV[7]  request                id of the request, 0 to 128 printable characters
 -- ARGV[8]  ends_travel            1 when travel mode ends with this status, else 0
--- ARGV[9]  retention_ms           ms the record is retained after this change, 1 to 1,000,000,000,000
+-- ARGV[9]  retention_ms           ms the record and its log are retained after this change, 1 to 1,000,000,000,000
 -- ARGV[10] expected               newest event the caller knows, <id> or <epoch>.<id>, or '' for any
 -- ARGV[11] is_step                1 to store the status as `reached`, the last step of progress, else 0
 -- ARGV[12] party                  customer | rider when the actor must be the job's own; '' when it may act for anyone

@@ -12,11 +12,12 @@
 --
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record
--- KEYS[2]  events:{<shard>}       stream   all events; on a cluster outbox:{<tag>}, which is in the job's slot
+-- KEYS[2]  job:{<job>}:log        stream   status events, which live as long as the record
+-- KEYS[3]  events:{<shard>}       stream   all events; on a cluster outbox:{<tag>}, which is in the job's slot
 -- ARGV[1]  rider                  1 to 64 of [A-Za-z0-9_-]
 -- ARGV[2]  cap_ms                 ms from the first start, 1,000 to 86,400,000
 -- ARGV[3]  allowed                statuses in which travel mode may be on, joined by commas
--- ARGV[4]  retention_ms           ms the record is retained after this change, 1 to 1,000,000,000,000
+-- ARGV[4]  retention_ms           ms the record and its log are retained after this change, 1 to 1,000,000,000,000
 -- ARGV[5]  device                 1 to 64 of [A-Za-z0-9_~-]
 -- ARGV[6]  resume                 1 to continue what this device started, 0 to start here
 -- Errors   'ERR start_travel: ...' on a bad argument; nothing is written.
@@ -26,8 +27,8 @@
 --          {-5} with resume: travel mode was switched off since   {-6} with resume: travel mode was never on
 -- Cost     O(1)
 
-if #KEYS ~= 2 or #ARGV ~= 6 then
-  return redis.error_reply('ERR start_travel: takes 2 keys and 6 arguments')
+if #KEYS ~= 3 or #ARGV ~= 6 then
+  return redis.error_reply('ERR start_travel: takes 3 keys and 6 arguments')
 end
 local rider, allowed = ARGV[1], ARGV[3]
 local cap, retention = tonumber(ARGV[2]), tonumber(ARGV[4])
@@ -96,4 +97,5 @@ redis.call('HSET', KEYS[1], 'travel_active', '1', 'travel_deadline', string.form
 -- Earlier positions are those of another device, and say little about where this one is.
 if record[9] ~= reporter then redis.call('HSET', KEYS[1], 'reporter_since', string.format('%.0f', now)) end
 redis.call('PEXPIRE', KEYS[1], retention)
+redis.call('PEXPIRE', KEYS[2], retention)
 return {1, deadline, fence}

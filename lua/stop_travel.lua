@@ -9,9 +9,10 @@
 --
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record
--- KEYS[2]  events:{<shard>}       stream   all events; on a cluster outbox:{<tag>}, which is in the job's slot
+-- KEYS[2]  job:{<job>}:log        stream   status events, which live as long as the record
+-- KEYS[3]  events:{<shard>}       stream   all events; on a cluster outbox:{<tag>}, which is in the job's slot
 -- ARGV[1]  rider                  1 to 64 of [A-Za-z0-9_-]; '' when the service or operations staff stop it
--- ARGV[2]  retention_ms           ms the record is retained after this change, 1 to 1,000,000,000,000
+-- ARGV[2]  retention_ms           ms the record and its log are retained after this change, 1 to 1,000,000,000,000
 -- ARGV[3]  deadline               ms since the epoch, 13 digits: only if the time limit was this and has been reached; else ''
 -- ARGV[4]  device                 only if this device started last, or neither has a name: 1 to 64 of [A-Za-z0-9_~-]; else ''
 -- Errors   'ERR stop_travel: ...' on a bad argument; nothing is written.
@@ -19,8 +20,8 @@
 --          {0} no such job   {-1} not this rider's job   {-2} another device of this rider has started since
 -- Cost     O(1)
 
-if #KEYS ~= 2 or #ARGV ~= 4 then
-  return redis.error_reply('ERR stop_travel: takes 2 keys and 4 arguments')
+if #KEYS ~= 3 or #ARGV ~= 4 then
+  return redis.error_reply('ERR stop_travel: takes 3 keys and 4 arguments')
 end
 local rider, deadline = ARGV[1], ARGV[3]
 local retention = tonumber(ARGV[2])
@@ -69,4 +70,5 @@ append_event('travel.ended', record[4], record[5], now, '"rider":"' .. (record[1
 redis.call('HSET', KEYS[1], 'travel_active', '0', 'version', string.format('%.0f', version), 'fence',
   string.format('%.0f', fence))
 redis.call('PEXPIRE', KEYS[1], retention)
+redis.call('PEXPIRE', KEYS[2], retention)
 return {1, fence}

@@ -112,7 +112,11 @@ struct ClaimSet {
     /// The number of seconds at this path, without a fraction (RFC 7519 section 2 allows one).
     func time(_ path: ClaimPath) throws(TokenRefusal) -> Int64? {
         guard let json = try self.value(at: path) else { return nil }
-        // A fraction is removed as text: only digits, so that no precision is lost and exponents stay refused.
+        // An issuer that writes exponents may have rounded the time: 1.795e+09 stands for hours.
+        guard !json.contains(where: { $0 | 0x20 == UInt8(ascii: "e") }) else {
+            throw TokenRefusal(.malformed, claim: path)
+        }
+        // A fraction is removed as text: only digits, so that no precision is lost.
         let parts = json.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count == 2, !parts[1].isEmpty, parts[1].allSatisfy({ (48...57).contains($0) }) else {
             return try self.integer(path)

@@ -49,7 +49,8 @@ package struct TokenRefusal: Error, Hashable, Sendable {
         let claim = self.claim.map { "\($0)" } ?? "claim"
         return switch self.reason {
         case .keyUnavailable:
-            "Its signing key is unknown. The issuer does not answer, or was asked less than 30 s ago. Try again later."
+            "Its signing key is unknown. The issuer does not answer, or its keys were fetched less than 30 s ago. Try again "
+                + "later."
         case .tooLong: "It is longer than \(TokenVerifier.longestToken) bytes."
         case .malformed where self.claim != nil: "Its \(claim) has the wrong type."
         case .malformed: "It is not a signed JWT: a header, a payload and a signature, in base64url."

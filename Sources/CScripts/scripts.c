@@ -51,6 +51,9 @@ static const unsigned char expire_rider_lua[] = {
 static const unsigned char forget_events_lua[] = {
 #embed "../../lua/forget_events.lua"
 };
+static const unsigned char forward_event_lua[] = {
+#embed "../../lua/forward_event.lua"
+};
 static const unsigned char hold_lease_lua[] = {
 #embed "../../lua/hold_lease.lua"
 };
@@ -176,6 +179,7 @@ static const struct enroute_scripts_file files[] = {
     FILE_OF("erase_job.lua", erase_job_lua),
     FILE_OF("expire_rider.lua", expire_rider_lua),
     FILE_OF("forget_events.lua", forget_events_lua),
+    FILE_OF("forward_event.lua", forward_event_lua),
     FILE_OF("hold_lease.lua", hold_lease_lua),
     FILE_OF("issue_link.lua", issue_link_lua),
     FILE_OF("join_link.lua", join_link_lua),

@@ -157,7 +157,7 @@ private struct Structured: Decodable {
     ) throws(EventFault) -> Value {
         let body = Data(body)
         do throws(StrictJSON.Fault) { try StrictJSON.check(body) } catch {
-            throw .malformed(error.reason(rule.what, rule.form))
+            throw .malformed(error.reason(rule.what))
         }
         do {
             return try JSONDecoder().decode(type, from: body)

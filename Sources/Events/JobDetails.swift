@@ -53,7 +53,7 @@ struct JobDetails: Decodable, Sendable {
     static func decode(_ body: some Sequence<UInt8>) -> Result<JobDetails, EventFault> {
         let body = Data(body)
         do throws(StrictJSON.Fault) { try StrictJSON.check(body) } catch {
-            return .failure(.unusable(error.reason("The data", "a JSON object")))
+            return .failure(.unusable(error.reason("The data")))
         }
         do {
             return .success(try JSONDecoder().decode(JobDetails.self, from: body))
@@ -71,6 +71,8 @@ struct JobDetails: Decodable, Sendable {
         case DecodingError.keyNotFound(let key, let place):
             guard let member = Self.member(at: place.codingPath + [key]) else { break }
             return "The data needs \(member)."
+        // The text is JSON, because its syntax was checked before.
+        case DecodingError.dataCorrupted: return "A number in the data is out of range, or must be an integer."
         default: break
         }
         return "The data must be a JSON object."

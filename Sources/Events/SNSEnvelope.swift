@@ -95,6 +95,9 @@ package struct SNSEnvelope: Decodable, Sendable {
             var specversion: String?
             var type: String?
         }
+        do throws(StrictJSON.Fault) { try StrictJSON.check(body) } catch {
+            throw .malformed(error.reason("The message"))
+        }
         guard let form = try? JSONDecoder().decode(Form.self, from: Data(body)) else {
             throw .malformed("The message must be a JSON object: a CloudEvent, or type and the members of the data.")
         }

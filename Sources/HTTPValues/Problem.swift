@@ -49,7 +49,7 @@ package struct Problem: Error, HTTPResponseError {
     package init(noTokenIn authorization: String?) {
         let reason =
             if let authorization {
-                authorization.presentableScheme.map { "The scheme \($0) of Authorization is not accepted here." }
+                authorization.presentableScheme.map { "The Authorization scheme \($0) is not accepted here." }
                     ?? "Authorization does not start with Bearer."
             } else {
                 "The token is missing."

@@ -160,7 +160,7 @@ export interface View {
   /** Who is coming; `null` when nobody is, when the rider has no card, and once the job has ended. */
   readonly riderCard: RiderCard | null;
   readonly display: Display | null;
-  /** What the customer tells the rider; null for customers and link viewers. */
+  /** The customer's note for the rider; null for customers and link viewers. */
   readonly customerNote: string | null;
   /** Whom the rider delivers to or visits; null for customers and link viewers, and for the rider once the job has ended. */
   readonly recipient: Recipient | null;
@@ -223,7 +223,7 @@ export interface Fix extends Place {
   /** Accuracy radius in m. */ readonly acc?: number | null;
   /** Speed in m/s. */ readonly spd?: number | null;
   /** Heading in degrees clockwise from north. */ readonly hdg?: number | null;
-  /** Android says that an app invented the reading. The gateway refuses it. */ readonly mock?: boolean | null;
+  /** Android reports that an app provides a fake reading. The gateway refuses it. */ readonly mock?: boolean | null;
   /** Battery level, 0 to 1; omit it while the phone is charging. */ readonly battery?: number | null;
 }
 
@@ -329,7 +329,7 @@ export class Enroute {
    */
   publish(jobs: string | readonly string[], fix: Fix): void;
   /**
-   * Declares the rider online or offline. @throws EnrouteError: `active_task` with `tasks`, `forbidden`, `rate_limited`,
+   * Sets the rider online or offline. @throws EnrouteError: `active_task` with `tasks`, `forbidden`, `rate_limited`,
    * `network`
    */
   availability(status: 'online' | 'offline', options?: {device?: string}): Promise<Ok>;

@@ -80,7 +80,8 @@ extension JobService {
 
     /// Erases once more, because the job may have changed until its record was gone.
     private func eraseRest(of job: JobID, _ record: ErasableJob, by actor: PersonID) -> EventLoopFuture<Void> {
-        self.ledger.unlist(job, record).and(self.feed.erase(job)).and(self.ledger.eraseEvents(of: job)).flatMap { _ in
+        let stored = self.ledger.unlist(job, record).and(self.ledger.eraseRemainingEvents(of: job))
+        return stored.and(self.feed.erase(job)).flatMap { _ in
             guard let rider = record.rider else { return self.loop.makeSucceededVoidFuture() }
             return self.settleTask(job, of: rider, because: .cancelled, by: actor)
         }
@@ -90,7 +91,7 @@ extension JobService {
     private func finishErasure(of job: JobID) -> EventLoopFuture<Void> {
         self.ledger.wasErased(job).flatMap { wasErased in
             guard wasErased else { return self.loop.makeSucceededVoidFuture() }
-            return self.feed.erase(job).and(self.ledger.eraseEvents(of: job)).map { _ in }
+            return self.feed.erase(job).and(self.ledger.eraseRemainingEvents(of: job)).map { _ in }
         }
     }
 

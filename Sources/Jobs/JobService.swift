@@ -156,8 +156,8 @@ package struct JobService: Sendable {
 
     package var loop: any EventLoop { self.ledger.eventLoop }
 
-    /// Keeps a job on the lists of its rider and customer for longer, and restores its entries. The caller does not
-    /// wait.
+    /// Keeps a job on the lists of its rider and customer as long as its record, and restores its entries. The caller does
+    /// not wait.
     package func refreshPersonLists(of job: JobID) {
         self.ledger.recover(job).whenSuccess { recovery in
             guard let record = recovery?.record else { return }
@@ -166,8 +166,8 @@ package struct JobService: Sendable {
         }
     }
 
-    /// Updates the zone's list after a change of the job. The caller does not wait: after a failure the next change
-    /// corrects the list.
+    /// Updates the zone's list after a change of the job. Called after every change that extends the life of the record,
+    /// so that the entry lives as long. The caller does not wait: after a failure the next change corrects the list.
     package func updateZoneListing(of job: JobID) {
         _ = self.ledger.listing.update(job, now: WallClock.nowMilliseconds)
     }

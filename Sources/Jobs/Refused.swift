@@ -101,8 +101,8 @@ package struct Refused: Error {
         self.init(
             code: .preconditionFailed,
             message:
-                "If-Match names no state that a job can have. Send the job's ETag unchanged and without W/, or the ID of "
-                + "its newest status, in quotes.",
+                "If-Match is not the ETag of any job. Send the job's ETag unchanged and without W/, or the ID of its "
+                + "newest status in quotes.",
             status: status)
         self.head = head
     }

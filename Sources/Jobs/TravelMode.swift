@@ -23,6 +23,7 @@ extension JobService {
             let loop = self.loop
             switch travel {
             case .on(let deadline, let fence):
+                self.updateZoneListing(of: job)
                 return self.feed.open(
                     job, for: rider, on: reporter, until: deadline, fence: fence, resumes ? .resume : .takeOver
                 ).flatMapThrowing {
@@ -119,17 +120,27 @@ extension JobService {
     private func recordStop(
         of job: JobID, by rider: PersonID, because reason: EndReason, startedOn reporter: Reporter?
     ) -> EventLoopFuture<Void> {
-        self.ledger.stopTravel(for: job, by: rider, startedOn: reporter).flatMap { stop in
+        self.recordStop(of: job, by: rider, startedOn: reporter).flatMap { stop in
             switch stop {
             case .noSuchJob: return self.loop.makeFailedFuture(Refused.noSuchJob)
             case .otherDevice: return self.loop.makeFailedFuture(Refused.otherDevice)
-            case .off(let fence):
+            case .off(let fence), .wasOff(let fence):
                 // Another gateway may have opened it since, by a decision before this one.
                 let closeAgain = { @Sendable in
                     self.close(job, because: reason, notLaterThan: fence).map { _ in }
                 }
                 return self.unfinished.attempt(job, on: self.loop, closeAgain(), again: closeAgain)
             }
+        }
+    }
+
+    /// Switches travel mode off at the ledger, as `JobLedger.stopTravel`.
+    private func recordStop(
+        of job: JobID, by rider: PersonID?, atLimit deadline: Int64? = nil, startedOn reporter: Reporter? = nil
+    ) -> EventLoopFuture<JobLedger.Stop> {
+        self.ledger.stopTravel(for: job, by: rider, atLimit: deadline, startedOn: reporter).map { stop in
+            if case .off = stop { self.updateZoneListing(of: job) }
+            return stop
         }
     }
 
@@ -146,13 +157,17 @@ extension JobService {
         self.erasing(job, reason, self.feed.close(job, of: rider, because: reason, fence: fence))
     }
 
+    /// Stops sharing the rider's position of a revoked job with anyone.
+    package func closeRevoked(_ job: JobID) -> EventLoopFuture<Void> {
+        self.close(job, because: .revoked).flatMap { _ in self.recordStop(of: job, by: nil) }.map { _ in }
+    }
+
     /// Stops a job's positions when the deadline for sharing has passed. The gateway that closed the feed then records it at
     /// the ledger, without waiting. If that fails, the next change of the job corrects the ledger.
     package func close(_ job: JobID, atLimit deadline: Int64) -> EventLoopFuture<JobFeed.Closing> {
-        let ledger = self.ledger
-        return self.erasing(job, .timeLimit, self.feed.close(job, atLimit: deadline)).map { closing in
+        self.erasing(job, .timeLimit, self.feed.close(job, atLimit: deadline)).map { closing in
             if case .closed(let erased) = closing, erased > 0 {
-                _ = ledger.stopTravel(for: job, by: nil, atLimit: deadline)
+                _ = self.recordStop(of: job, by: nil, atLimit: deadline)
             }
             return closing
         }

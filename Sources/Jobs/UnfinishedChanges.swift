@@ -3,10 +3,10 @@
 // failure, but the client need not repeat it: the steps are repeated here. They are stored only in memory. If the
 // gateway stops before, the next request for the same status finishes the change.
 
-internal import EnrouteWire
+package import EnrouteWire
 internal import LiveState
 internal import Logging
-internal import NIOCore
+package import NIOCore
 internal import Synchronization
 internal import Telemetry
 

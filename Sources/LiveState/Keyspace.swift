@@ -110,6 +110,9 @@ package struct Keyspace: Sendable, Hashable {
     /// The shard with the events of this job or rider: CRC16 of its id, modulo the number of shards.
     package func events(of subject: String) -> String { self.events(shard: HashSlot.of(subject) % Self.eventShards) }
     package func events(shard: Int) -> String { "\(self.prefix)events:{\(shard)}" }
+    /// The erased records of a cluster, whose events must no longer be appended to this shard.
+    package func erased(fromShardOf subject: String) -> String { self.events(of: subject) + ":erased" }
+    func erased(fromShard shard: Int) -> String { self.events(shard: shard) + ":erased" }
     /// Events of the jobs in this slot of a cluster, until a gateway has moved them to their shard.
     package func outbox(ofSlot slot: Int) -> String { self.outbox(tag: SlotTags.tag(of: slot)) }
     func outbox(tag: Int) -> String { "\(self.prefix)outbox:{\(tag)}" }

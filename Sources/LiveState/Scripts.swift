@@ -41,6 +41,7 @@ package enum Scripts {
     package static let settleEvent = Self.script("settle_event")
     package static let replayEvent = Self.script("replay_event")
     package static let forgetEvents = Self.script("forget_events")
+    package static let forwardEvent = Self.script("forward_event")
     package static let dropWaiting = Self.script("drop_waiting")
     package static let noteWebhook = Self.script("note_webhook")
     package static let enlistWebhook = Self.script("enlist_webhook")

@@ -89,11 +89,12 @@ package final class PushService: Sendable {
         }
         let message = Array(
             #"{"type":"near","job":"\#(near.job)","seconds":\#(Int64(near.seconds.rounded()))}"#.utf8)
+        let now = Int64(Date.now.timeIntervalSince1970 * 1000)
         await withTaskGroup(of: Void.self) { group in
             for browser in waiting {
                 group.addTask {
                     // If access cannot be checked, the browser is not notified.
-                    guard let grant = browser.grant(for: near.job),
+                    guard browser.waits(at: now), let grant = browser.grant(for: near.job),
                         (try? await self.checks.mayKnow(grant, near.job, near.rider)) == true
                     else { return self.counts.add(.pushesRefused) }
                     await self.send(message, to: browser.subscription, near.job)

@@ -30,7 +30,7 @@ struct JWKSRefreshMiddleware: RouterMiddleware {
                         Refused(
                             code: .unavailable,
                             message:
-                                "The token's signing key is unknown. The issuer does not answer, or was asked for its keys "
+                                "The token's signing key is unknown. The issuer does not answer, or its keys were fetched "
                                 + "less than 30 s ago. Try again later."
                         ))
                 }

@@ -109,8 +109,9 @@ extension Routes {
     }
 
     private static func decode<Body: Decodable>(_ type: Body.Type, _ bytes: ByteBuffer) throws -> Body {
+        guard bytes.readableBytes > 0 else { throw Self.badRequest("The request has no body. It needs a JSON object.") }
         do throws(StrictJSON.Fault) { try StrictJSON.check(bytes.readableBytesView) } catch {
-            throw Self.badRequest(error.reason("The body", "a JSON object"))
+            throw Self.badRequest(error.reason("The body"))
         }
         do {
             return try JSONDecoder().decode(type, from: Data(bytes.readableBytesView))
@@ -127,14 +128,14 @@ extension Routes {
         } catch DecodingError.dataCorrupted {
             // The decoder says only that something is wrong.
             switch JSONDocument.fault(of: Array(bytes.readableBytesView)) {
-            case .malformed: throw Self.badRequest("The body must be a JSON object.")
+            case .malformed: throw Self.badRequest(StrictJSON.Fault.syntax.reason("The body"))
             case .number(let path):
                 throw Self.badRequest("\(path) is not a number, or is out of range: numbers must fit into 64 bits.")
             case .integer:
                 throw Self.unprocessable("A number in the body is out of range, or must be an integer.")
             }
         } catch {
-            throw Self.badRequest("The body must be a JSON object.")
+            throw Self.badRequest(StrictJSON.Fault.syntax.reason("The body"))
         }
     }
 

@@ -82,7 +82,7 @@ extension RedisError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .unreachable(let address, let reason):
-            "Redis at \(address) cannot be reached: \(reason). Check that it is running and that the URL is right."
+            "Redis at \(address) cannot be reached: \(reason). Check that it is running and that the URL is correct."
         case .tooManyClients(let address):
             "Redis at \(address) has reached its maximum number of clients. Raise maxclients there, or disconnect unused "
                 + "clients."

@@ -35,9 +35,9 @@ package enum Gauge: String, CaseIterable, Sendable {
         case .certificateExpiry:
             "Unix time at which the certificate for new connections expires; no sample without TLS."
         case .clockOffset:
-            "Seconds by which the clock of this machine is ahead of that of a Redis; no sample while it does not answer."
+            "Seconds by which this machine's clock is ahead of Redis's, by role; no sample while Redis does not answer."
         case .redisReplicas:
-            "Replicas that receive a Redis' writes, in a cluster of the master with the fewest; no sample while it is down."
+            "Replicas that receive the writes of Redis, by role, in a cluster the fewest of a master; no sample while it is down."
         case .setting: "Value of a setting that must be the same on every gateway, in its own unit."
         case .shedding: "1 while the gateway is overloaded and accepts no new connections, otherwise 0."
         case .buildInfo: "Always 1; the labels describe the program."

@@ -252,8 +252,8 @@ package enum Metric: Int, CaseIterable, Sendable {
             case .positionsSuppressed: "Positions not shown immediately because the revocation state was stale."
             case .auditEntriesLost: "Audit entries dropped because the audit buffer was full."
             case .unfinishedChanges:
-                "Changes of a job or task whose rest failed: deferred, then finished by a retry or abandoned."
-            case .riderTimeouts: "Riders that this gateway found unreachable; expired riders were taken offline."
+                "Changes of a job or task that failed halfway: deferred, then finished by a retry or abandoned."
+            case .riderTimeouts: "Riders that this gateway found unreachable; expired riders were set offline."
             case .offlineRefused: "Requests to go offline refused with 409 because the rider had an active task."
             case .tasksReleased:
                 "Tasks released because their job had ended or been reassigned, usually after a gateway stopped unexpectedly."
@@ -261,7 +261,7 @@ package enum Metric: Int, CaseIterable, Sendable {
             case .eventsRefused:
                 "Events from other systems that were refused; those with reason not_yet or failed are sent again."
             case .webhookDeliveries: "Attempts to deliver an event to a webhook, and events that were given up."
-            case .pushMessages: "Messages to browsers that a rider is near, by outcome."
+            case .pushMessages: "Push messages that a rider is near, by outcome."
             case .webhooksSwitchedOff:
                 "Webhooks that were switched off because their endpoint did not work for too long."
             case .webhookGaps: "Times that events were trimmed from the stream before delivery to a webhook."

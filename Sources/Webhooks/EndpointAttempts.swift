@@ -102,13 +102,14 @@ extension EndpointWorker {
                 (outcome, due) = (.retry, now + delay.milliseconds)
             } else {
                 outcome = .dead
-                self.counts.add(.webhooksGivenUp)
             }
         }
         let (how, next, why) = (outcome, due, reason)
         let left = try await self.persist(of: event.subject) {
             try await self.store.settle(event, for: self.id, how, due: next, reason: why, by: self.holder)
         }
+        // It may have been erased meanwhile.
+        if outcome == .dead, left != nil { self.counts.add(.webhooksGivenUp) }
         if left == 0, self.unblock(event.subject, since: parks) { return false }
         return outcome == .delivered
     }
@@ -123,7 +124,7 @@ extension EndpointWorker {
     // MARK: attempts
 
     private func attempt(_ event: WaitingEvent) async -> WebhookSender.Result {
-        guard let webhook = self.webhook else { return .failed(reason: "the webhook is not known") }
+        guard let webhook = self.webhook else { return .failed(reason: "the webhook is unknown") }
         let result = await self.send(event, webhook, WallClock.nowMilliseconds)
         guard self.isGoing else { return result }
         let now = WallClock.nowMilliseconds
@@ -168,7 +169,7 @@ extension EndpointWorker {
         }
     }
 
-    /// Stops the delivery. Events that wait stay, and further ones stay in the stream.
+    /// Stops the delivery. Waiting events stay, and newer ones stay in the stream.
     private func switchOff(_ reason: String) async {
         guard !self.isOver else { return }
         self.isOver = true

@@ -12,7 +12,8 @@ package import Logging
 internal import Redis
 package import Telemetry
 
-/// The delivery to one endpoint by one gateway. Its attempts are in EndpointAttempts.swift.
+/// The delivery to one endpoint by one gateway. EndpointReading.swift reads the stream; the attempts are in
+/// EndpointAttempts.swift.
 package actor EndpointWorker {
     /// Sends an event to a webhook once.
     ///
@@ -23,7 +24,7 @@ package actor EndpointWorker {
     let id: String
     let holder: String
     let store: WebhookStore
-    private let tail: StreamTail
+    let tail: StreamTail
     let send: Attempt
     let settings: WebhookSettings
     let counts: SharedCounts
@@ -36,17 +37,17 @@ package actor EndpointWorker {
     /// The record as last read.
     var webhook: Webhook?
     private var recordReadAt = ContinuousClock.now
-    private var cursors: [Int: String] = [:]
+    var cursors: [Int: String] = [:]
     /// Cursors after which a gap was reported, by shard.
-    private var reportedGaps: [Int: String] = [:]
-    private var isFirstRead = true
+    var reportedGaps: [Int: String] = [:]
+    var isFirstRead = true
     var isOver = false
     /// Whether a failure of Redis was logged that has not ended yet.
-    private var hasTrouble = false
+    var hasTrouble = false
     /// When the waiting list was last found full, and how often.
-    private var fullSince: Int64?
+    var fullSince: Int64?
     private var fullNotedAt: Int64 = 0
-    private var fullCount = 0
+    var fullCount = 0
     /// The tasks of running lanes.
     var tasks: [String: Task<Void, Never>] = [:]
     /// Moves of new events to the waiting list.
@@ -141,7 +142,7 @@ package actor EndpointWorker {
     /// The webhook's record, at most a second old.
     ///
     /// - Throws: `NotHeld` when it was removed or switched off.
-    private func record() async throws -> Webhook {
+    func record() async throws -> Webhook {
         if let webhook, ContinuousClock.now - self.recordReadAt < Self.recordAge { return webhook }
         guard let fresh = try await self.store.read(self.id), fresh.isOn else { throw WebhookStore.NotHeld() }
         (self.webhook, self.recordReadAt) = (fresh, .now)
@@ -175,53 +176,10 @@ package actor EndpointWorker {
 
     // MARK: new events
 
-    private func readStream() async throws {
-        let webhook = try await self.record()
-        let ends = try await self.tail.ends()
-        let streams = self.store.streams
-        let pages = try await withThrowingTaskGroup(of: (Int, [EventStreams.Entry]).self) { group in
-            for (shard, end) in ends.enumerated() {
-                let cursor = self.cursors[shard] ?? "0-0"
-                guard Self.isBefore(cursor, end) else { continue }
-                group.addTask { (shard, try await streams.read(shard: shard, after: cursor)) }
-            }
-            var pages: [Int: [EventStreams.Entry]] = [:]
-            for try await (shard, page) in group where !page.isEmpty { pages[shard] = page }
-            return pages
-        }
-        guard !pages.isEmpty else {
-            // From here on only a full page can mean that the worker reads too slowly.
-            self.isFirstRead = false
-            return try await Task.sleep(for: Self.pause)
-        }
-        var events: [String: [WaitingEvent]] = [:]
-        for (shard, page) in pages {
-            if self.isFirstRead || page.count == EventStreams.page {
-                try await self.reportGap(shard, after: self.cursors[shard] ?? "0-0", addedAt: webhook.createdAt)
-            }
-            for case let event? in page.map(\.event) where webhook.receives(event.kind) {
-                events[event.subject, default: []].append(WaitingEvent(event))
-            }
-        }
-        let fullCount = self.fullCount
-        try await self.settle(events)
-        for (shard, page) in pages {
-            guard let last = page.last else { continue }
-            try await self.persist(of: nil) {
-                try await self.store.note(.cursor(shard: shard, last.id), about: self.id, by: self.holder)
-            }
-            self.cursors[shard] = last.id
-        }
-        (self.isFirstRead, self.hasTrouble) = (false, false)
-        if self.fullCount == fullCount, self.fullSince != nil {
-            self.fullSince = nil
-            self.logger.notice(
-                "waiting list of the webhook has room again", metadata: [LogKey.webhook: "\(self.id)"])
-        }
-    }
-
     /// Returns when each of these events was delivered, or waits in Redis.
-    private func settle(_ events: [String: [WaitingEvent]]) async throws {
+    ///
+    /// - Parameter undelayed: jobs of which no earlier event waits any longer, so that the next one is due at once.
+    func settle(_ events: [String: [WaitingEvent]], undelayed: Set<String>) async throws {
         var behind: [String: [WaitingEvent]] = [:]
         for (subject, events) in events {
             if self.blocked.contains(subject) || self.lanes.has(subject) || self.health.isFailing {
@@ -236,7 +194,8 @@ package actor EndpointWorker {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (index, (subject, events)) in waiting.enumerated() {
                 if index >= WebhookSettings.connections { try await group.next() }
-                group.addTask { try await self.park(events, of: subject, failures: 0, delay: delay) }
+                let due = undelayed.contains(subject) ? .zero : delay
+                group.addTask { try await self.park(events, of: subject, failures: 0, delay: due) }
             }
             try await group.waitForAll()
         }
@@ -322,7 +281,7 @@ package actor EndpointWorker {
 
     /// The value of `lastError` while the waiting list is full.
     var fullReason: String? {
-        self.fullSince.map { _ in "\(WebhookStore.maxWaiting) events wait, further ones stay in the stream" }
+        self.fullSince.map { _ in "\(WebhookStore.maxWaiting) events are waiting; newer ones stay in the stream" }
     }
 
     private func reportFull() async {
@@ -332,35 +291,12 @@ package actor EndpointWorker {
             self.fullSince = now
             self.counts.add(.webhooksFull)
             self.logger.warning(
-                "waiting list of the webhook is full; further events stay in the stream",
+                "waiting list of the webhook is full; newer events stay in the stream",
                 metadata: [LogKey.webhook: "\(self.id)", LogKey.count: "\(WebhookStore.maxWaiting)"])
         }
         guard now - self.fullNotedAt >= Self.fullNoteInterval, let reason = self.fullReason else { return }
         self.fullNotedAt = now
         await self.note(.delayed(reason: reason))
-    }
-
-    /// Reports that the stream no longer holds the entry at which reading should continue: events were trimmed unread.
-    ///
-    /// - Parameter addedAt: when the webhook was added, ms since the epoch. The cursor is `0-0` until the first event if the
-    ///   shard was empty then; no event from before can be missing.
-    private func reportGap(_ shard: Int, after cursor: String, addedAt: Int64) async throws {
-        let place = cursor == "0-0" ? "\(addedAt)-0" : cursor
-        guard self.reportedGaps[shard] != place,
-            let oldest = try await self.store.streams.oldest(shard: shard), Self.isBefore(place, oldest),
-            try await self.store.streams.mayHaveTrimmed(shard: shard, after: place)
-        else { return }
-        self.reportedGaps[shard] = place
-        self.counts.add(.webhookGaps)
-        self.logger.error(
-            "events were trimmed from the stream before delivery; compare the jobs with those of the receiver",
-            metadata: [LogKey.webhook: "\(self.id)", LogKey.key: "\(shard)"])
-    }
-
-    /// Whether one id of a stream is smaller than another.
-    private static func isBefore(_ one: String, _ other: String) -> Bool {
-        func parts(_ id: String) -> [UInt64] { id.split(separator: "-").map { UInt64($0) ?? 0 } }
-        return parts(one).lexicographicallyPrecedes(parts(other))
     }
 
     // MARK: waiting for lanes

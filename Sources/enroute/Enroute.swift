@@ -10,19 +10,19 @@ struct Enroute: AsyncParsableCommand {
         abstract: "Live tracking of deliveries and service visits.",
         discussion: wrappable(
             """
-            Exit codes: 0 success, 1 failure while running, 64 wrong command line, 65 unusable input file, 69 a required
-            service is unavailable (Redis, a port, redis-server, the gateway), 77 the token does not permit it, 78 wrong
-            configuration.
+            Exit codes: 0 success, 1 failure while running, 64 invalid command line, 65 unusable input (a file, a token or a
+            link), 69 a required service is unavailable (Redis, a port, redis-server or the gateway), 77 the token does not
+            permit it, 78 invalid configuration.
 
             Examples:
               enroute demo                          show a live trip in your browser
               enroute dev                           run a gateway to develop an app with
               enroute job follow visit-1            follow a job of a running gateway
-              enroute rider online                  declare a rider online
+              enroute rider online                  set a rider online
               enroute serve                         run a gateway
               enroute config                        print the effective configuration
               enroute check                         check the configuration and Redis
-              enroute probe                         ask whether the gateway here is ready
+              enroute probe                         check whether the local gateway is ready
               enroute explain job-1                 explain what followers of a job see
               enroute webhooks list                 list the webhooks, and how they respond
               enroute audit --job job-1             print who followed a job, and when

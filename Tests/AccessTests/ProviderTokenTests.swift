@@ -202,7 +202,10 @@ import Testing
         #expect(try Self.grant(verifier, ["exp": "1795000900.999"]).expiresAt == 1_795_000_900)
     }
 
-    @Test(arguments: ["1795000000.", "1795000000.5e1", "1.795e9x", ".5", #""1795000000.5""#, "1795000000.5.5"])
+    @Test(arguments: [
+        "1795000000.", "1795000000.5e1", "1.795e9", "1795000000E0", "1.795e9x", ".5", #""1795000000.5""#,
+        "1795000000.5.5",
+    ])
     func `a malformed iat is refused`(time: String) async throws {
         let verifier = try await TokenForge.verifier()
         #expect(Self.refusal(verifier, ["iat": time])?.reason == .malformed)

@@ -142,7 +142,7 @@ import Testing
         #expect(outcome.all.contains(reason), "\(outcome)")
     }
 
-    @Test func `B16: a secret that is too short is a wrong configuration`() async throws {
+    @Test func `B16: a secret that is too short is an invalid configuration`() async throws {
         let outcome = try await Self.run(
             ["token", "--role", "rider", "a"], environment: ["ENROUTE_TOKEN_SECRET": "short"])
         #expect(outcome.code == 78, "\(outcome)")
@@ -192,7 +192,7 @@ import Testing
                 "/no.pem"
             ),
             (["ENROUTE_TOKEN_SECRET": "short"], 78, "shorter than 32 bytes"),
-            (["ENROUTE_TOKEN_SECRET": ""], 78, "No key to verify tokens"),
+            (["ENROUTE_TOKEN_SECRET": ""], 78, "No token verification key is set"),
             (["ENROUTE_TOKEN_PUBLIC_KEY_FILES": "/no.pem"], 78, "/no.pem, which cannot be read"),
             (["ENROUTE_TOKEN_JWKS_URL": "http://issuer.example/keys"], 78, "must start with https://"),
             (
@@ -201,7 +201,7 @@ import Testing
             ),
             (
                 ["ENROUTE_TOKEN_SECRET": "", "ENROUTE_TOKEN_JWKS_URL": "https://127.0.0.1:1/keys"], 69,
-                "No key to verify tokens with. The issuer of keys cannot be reached"
+                "No token verification key is available. The issuer of keys cannot be reached"
             ), (["ENROUTE_TOKEN_JWKS_URL": "https://127.0.0.1:1/keys"], 69, "unix:/nowhere.sock cannot be reached"),
             (["ENROUTE_LISTEN_PORT": "99999"], 78, "ENROUTE_LISTEN_PORT is 99999"),
             (["ENROUTE_TRACKING_MAX_SHARING_SECONDS": "14401"], 78, "ENROUTE_TRACKING_MAX_SHARING_SECONDS"),

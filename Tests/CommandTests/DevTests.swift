@@ -59,7 +59,7 @@ import Testing
         #expect(ended.lines.contains { $0.contains("seed-1") })
     }
 
-    @Test func `enroute token makes and explains tokens of further people in the folder of enroute dev`() async throws {
+    @Test func `enroute token makes and explains tokens for other people in the folder of enroute dev`() async throws {
         _ = try await DevSession.run { dev in
             let made = try await dev.enroute(["token", "rider-2", "--role", "rider", "--lifetime", "60"])
             #expect(made.code == 0, "\(made)")

@@ -56,7 +56,7 @@ import Testing
         (["ENROUTE_MANAGEMENT_PORT": "0"], "ENROUTE_MANAGEMENT_PORT is 0"),
         (["ENROUTE_MANAGMENT_PORT": "9464"], "ENROUTE_MANAGEMENT_PORT"),
     ])
-    func `a probe without a known port is a wrong configuration`(settings: [String: String], reason: String)
+    func `a probe without a known port is an invalid configuration`(settings: [String: String], reason: String)
         async throws
     {
         let outcome = try await CommandTests.run(["probe"], environment: settings)

@@ -263,7 +263,7 @@ import Testing
             let own = report.findings.filter { $0.subject == .configuration }
             #expect(own.allSatisfy { $0.severity == .warning && $0.role == nil })
             #expect(own.contains { $0.what.contains("ENROUTE_TLS_CERTIFICATE_FILE is not set") }, "\(own)")
-            #expect(own.contains { $0.what.contains("No key to verify tokens with") }, "\(own)")
+            #expect(own.contains { $0.what.contains("No token verification key is set") }, "\(own)")
             #expect(report.findings.contains { $0.role == .ledger && $0.subject == .reload && $0.severity == .ok })
         }
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import enroute
 
-/// Whether a gateway starts, waits or exits, by the findings about both Redis.
+/// Whether a gateway starts, waits or exits, by the findings about both Redis instances.
 struct StartDecisionTests {
     private static let clock = Finding(.error, .live, .clock, what: "The clock is ahead.", remedy: "set it")
     private static let memory = Finding(.error, .live, .memory, what: "The memory is full.", remedy: "add some")

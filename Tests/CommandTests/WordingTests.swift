@@ -44,6 +44,17 @@ import Testing
         }
     }
 
+    @Test func `the guide lists the exit codes as the help does`() async throws {
+        func filled(_ text: String) -> String { text.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
+        let help = filled(try await CommandTests.run(["--help"]).output)
+        let codes = try #require(help.firstMatch(of: /Exit codes: .*? 78 [a-z ]+\./)).output
+        for code in [0, 1, 64, 65, 69, 77, 78] { #expect(codes.contains(" \(code) "), "\(codes)") }
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let guide = try String(contentsOf: root.appending(path: "deploy/README.md"), encoding: .utf8)
+        #expect(filled(guide).contains(codes), "\(codes)")
+    }
+
     @Test func `B44: a log line has a time with milliseconds, and quotes values with spaces`() {
         let time = Date(timeIntervalSince1970: 1_795_248_617.625)
         let line = LogLine.text(

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(bool(cannot_run()), reason=f"no systemd can be b
 
 @pytest.fixture(scope="module")
 def machine(tmp_path_factory) -> Machine:
-    """A machine with an installation, both Redis running."""
+    """A machine with an installation, both Redis instances running."""
     folder = tmp_path_factory.mktemp("systemd")
     root = unpack(folder / "root")
     systemd_site.install(root)

@@ -87,7 +87,8 @@ import Testing
     @Test(
         arguments: [
             ("{}", "the message needs type"),
-            ("[]", "expected an object at byte 0"),
+            ("[]", "expected an object at byte 0"), ("hello", "expected an object at byte 0"),
+            (#"{"job":}"#, "expected a value at byte 7"),
             (#"{"type":"ping","type":"ping"}"#, "the message contains type twice"),
             (#"{"type":"fly"}"#, ClientMessageTests.types),
             (#"{"type":"PING"}"#, ClientMessageTests.types),

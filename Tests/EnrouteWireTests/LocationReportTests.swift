@@ -59,7 +59,7 @@ import Testing
             (#""lat":-Infinity,"lon":1"#, "a number is malformed"),
             (#""lat":1e999,"lon":1"#, "a number is out of range"),
             (#""lat":-1e999,"lon":1"#, "a number is out of range"),
-            (#""lat":1.0000000000000000000000000000001,"lon":1"#, "longer than 32"),
+            (#""lat":1.\#(String(repeating: "0", count: 127)),"lon":1"#, "longer than 128"),
             (#""lat":1,"lon":1,"acc":-0.1"#, "acc must be"), (#""lat":1,"lon":1,"acc":10000.1"#, "acc must be"),
             (#""lat":1,"lon":1,"spd":-0.1"#, "spd must be"), (#""lat":1,"lon":1,"spd":340.1"#, "spd must be"),
             (#""lat":1,"lon":1,"hdg":-0.1"#, "hdg must be"), (#""lat":1,"lon":1,"hdg":360.1"#, "hdg must be"),
@@ -95,11 +95,25 @@ import Testing
     }
 
     @Test(arguments: [
-        "0", "-1", "999999999999", "10000000000000", "1700000000", "1e12", "1700000000000.0", "\"1700000000000\"",
-        "null",
+        "0", "-1", "999999999999", "10000000000000", "1700000000", "1e11", "1e13", "1700000000000.5",
+        "\"1700000000000\"", "null",
     ])
     func `the time of a fix has thirteen digits`(at: String) {
         #expect(throws: BadMessage.self) { try self.report(Self.fix(#""at":\#(at),"lat":1,"lon":1"#)) }
+    }
+
+    /// As programs in other languages write them: Java's `double`, `BigDecimal` and C's `%.52f`.
+    @Test func `numbers may be written with a fraction of zeros, an exponent and many digits`() throws {
+        let fix = #"{"at":1700000000000,"lat":52.520008,"lon":13.4049}"#
+        let usual = try self.report(Self.message(fix, seq: #""seq":17,"#))
+        let latitude = "52.52000799999999713918441557325422763824462890625000"
+        for (at, seq) in [("1700000000000.0", "17.0"), ("1.7E12", "1.7E1"), ("1.700e+12", "17.00")] {
+            let other = #"{"at":\#(at),"lat":\#(latitude),"lon":1.34049E1}"#
+            #expect(try self.report(Self.message(other, seq: #""seq":\#(seq),"#)) == usual, "\(at)")
+            let body = Array(#"{"seq":\#(seq),"fixes":[\#(other)]}"#.utf8)
+            let batch = try body.withUnsafeBytes { try LocationBatch($0) }
+            #expect(batch.sequence == usual?.sequence && batch.fixes == usual?.fixes, "\(at)")
+        }
     }
 
     @Test func `a fix without a time is refused`() {

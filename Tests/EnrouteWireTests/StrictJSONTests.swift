@@ -46,6 +46,10 @@ import Testing
         #expect(Self.fault(text.utf8) == .duplicateMember)
     }
 
+    @Test func `malformed JSON is called malformed, and not a value of the wrong type`() {
+        #expect(StrictJSON.Fault.syntax.reason("The body") == "The body is not valid JSON.")
+    }
+
     @Test func `nesting is limited`() {
         func nested(_ depth: Int) -> String {
             String(repeating: "[", count: depth) + String(repeating: "]", count: depth)

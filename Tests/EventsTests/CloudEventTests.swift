@@ -53,7 +53,8 @@ import Testing
     @Test func `an event with duplicate members, a trailing comma or another encoding is rejected`() {
         let text = String(decoding: Self.text(), as: UTF8.self)
         for (body, reason) in [
-            (Self.text(#","type":"io.enroute.job.cancelled""#), "duplicate"), (Self.text(","), "must be a JSON object"),
+            (Self.text(#","type":"io.enroute.job.cancelled""#), "duplicate"),
+            (Self.text(","), "A structured CloudEvent is not valid JSON."),
             (text.data(using: .utf16)!, "UTF-8"), (Self.text(data: #"{"job":"j","job":"k"}"#), "duplicate"),
         ] {
             let found = self.fault { _ = try CloudEvent.structured(body) }

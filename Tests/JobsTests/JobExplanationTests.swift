@@ -95,6 +95,7 @@ import Testing
         Finding("watching", .ok, "1 follower on g1 (1)."),
         Finding("watching", .ok, "Nobody follows the job.") {
             $0.watching.gateways = .value([SampleFacts.gateway("g1", followers: 0)])
+            $0.watching.feedSubscribers = .value(0)
         },
         Finding("watching", .attention, "No gateway has reported for 10 minutes") { $0.watching.gateways = .absent },
         Finding("watching", .attention, "g3-y stopped reporting 30 s ago") {
@@ -178,7 +179,7 @@ import Testing
                 })
             $0.travel = .absent
         },
-        Finding("followers", .attention, "the two Redis disagree about travel mode") { $0.travel = .absent },
+        Finding("followers", .attention, "the two Redis instances disagree about travel mode") { $0.travel = .absent },
         Finding("followers", .attention, "links see nothing: the job was revoked") {
             $0.revocations.job = Self.now - 60_000
         },
@@ -196,8 +197,8 @@ import Testing
 
     private static let aboutTravel: [Finding] = [
         Finding("travel", .ok, "Travel mode is on until 19:30:17 (in 2 h 0 min)."),
-        Finding("travel", .attention, "no entry, as after it lost its data") { $0.travel = .absent },
-        Finding("travel", .attention, "the live Redis has it switched off", Self.travel(nil)),
+        Finding("travel", .attention, "no entry, for example because it lost its data") { $0.travel = .absent },
+        Finding("travel", .attention, "but off in the live Redis: rider-1 has to switch it on again", Self.travel(nil)),
         Finding(
             "travel", .attention, "accepts positions of rider-2, but the job is assigned to rider-1",
             Self.travel("rider-2")),
@@ -211,7 +212,7 @@ import Testing
             $0.travel = .absent
         },
         Finding(
-            "travel", .attention, "accepts positions, but the ledger says off",
+            "travel", .attention, "off in the ledger, but the live Redis accepts positions",
             Self.recording { $0.isTravelling = false }),
         Finding("travel", .ok, "cannot be on yet: the status is assigned, not in_transit or on_the_way") {
             $0.record = .value(

@@ -62,16 +62,16 @@ import Testing
 
     private static let findings: [Finding] = [
         Finding("availability", .ok, "The rider is available for tasks."),
-        Finding("availability", .ok, "gets no task: they are offline after a long silence (expired).") {
+        Finding("availability", .ok, "receives no tasks: they are offline after a long silence (expired).") {
             $0.record = Self.record(status: "offline", reachable: "0", reason: "expired")
         },
-        Finding("availability", .attention, "gets no task: they have sent no heartbeat for 90 s") {
+        Finding("availability", .attention, "receives no tasks: they have sent no heartbeat for 90 s") {
             $0.record = Self.record(reachable: "0")
         },
         Finding("availability", .attention, "not approved and they have as many tasks as their capacity allows") {
             $0.record = Self.record(approved: "0", tasks: ["job-7", "accepted"])
         },
-        Finding("availability", .attention, "the pool does not list it") { $0.isInPool = .absent },
+        Finding("availability", .attention, "the pool does not list them") { $0.isInPool = .absent },
         Finding("availability", .attention, "The data in p is malformed") { $0.isInPool = .malformed(key: "p") },
         Finding("availability", .attention, "is not registered in any zone") {
             ($0.zone, $0.record) = (.absent, .absent)
@@ -101,7 +101,9 @@ import Testing
         Finding("offline", .attention, "cannot go offline: they have 1 active task (job-7).", Self.busy),
         Finding("offline", .ok, "is already offline") { $0.record = Self.record(status: "offline") },
         Finding("sessions", .ok, "is connected to g1."),
-        Finding("sessions", .attention, "is not connected to any gateway") { $0.watching.gateways = .value([]) },
+        Finding("sessions", .attention, "No gateway has reported a session of the rider.") {
+            $0.watching.gateways = .value([])
+        },
         Finding("sessions", .unknown, "the live Redis is unavailable") {
             $0.watching.gateways = .failed(.disconnected)
         },

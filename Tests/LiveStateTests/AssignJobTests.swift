@@ -7,11 +7,14 @@ import Testing
 @Suite struct AssignJobTests {
     private static let arguments = ["0", "rider-2", "customer-1", "delivered,completed,cancelled", "172800000", ""]
 
+    private func keys(_ stage: Stage) -> [String] {
+        [stage.jobKey, stage.logKey, stage.eventsChannel, stage.eventStream]
+    }
+
     private func assign(_ stage: Stage, _ change: (inout [String]) -> Void = { _ in }) async throws -> RESPValue {
         var arguments = Self.arguments
         change(&arguments)
-        return try await stage.run(
-            Scripts.assignJob, keys: [stage.jobKey, stage.eventsChannel, stage.eventStream], arguments)
+        return try await stage.run(Scripts.assignJob, keys: self.keys(stage), arguments)
     }
 
     @Test func `a new rider starts with travel mode off and its own time limit`() async throws {
@@ -106,9 +109,7 @@ import Testing
     @Test func `a bad argument is refused by name before anything is written`() async throws {
         try await Stage.set { stage in
             try await stage.createJob()
-            let call = ValidCall(
-                script: Scripts.assignJob, keys: [stage.jobKey, stage.eventsChannel, stage.eventStream],
-                arguments: Self.arguments)
+            let call = ValidCall(script: Scripts.assignJob, keys: self.keys(stage), arguments: Self.arguments)
             try await call.refuses(
                 badFences.map { (0, $0, "expected must be") } + badNames.map { (1, $0, "rider must be") }
                     + (badNames + [""]).map { (2, $0, "customer must be") }

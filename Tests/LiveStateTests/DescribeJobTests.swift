@@ -14,7 +14,9 @@ import Testing
         "delivery", "rome", place, place, "delivered,cancelled", "172800000", display, metadata, recipient, "",
     ]
 
-    private func keys(_ stage: Stage) -> [String] { [stage.jobKey, stage.eventsChannel, stage.eventStream] }
+    private func keys(_ stage: Stage) -> [String] {
+        [stage.jobKey, stage.logKey, stage.eventsChannel, stage.eventStream]
+    }
 
     private func describe(_ stage: Stage, _ change: (inout [String]) -> Void = { _ in }) async throws -> RESPValue {
         var arguments = Self.arguments

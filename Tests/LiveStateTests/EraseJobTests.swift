@@ -167,8 +167,13 @@ import Testing
                 keyspace.webhook("w"), keyspace.due(ofWebhook: "w"), keyspace.attempts(ofWebhook: "w"),
                 keyspace.waiting(of: "job-7", ofWebhook: "w"),
             ]
-            let call = ValidCall(script: Scripts.forgetEvents, keys: keys, arguments: ["job-7"])
-            try await call.refuses((badNames + [""]).map { (0, $0, "subject must be") }, on: stage)
+            let call = ValidCall(
+                script: Scripts.forgetEvents, keys: keys, arguments: ["job-7", "only", "epoch-1 epoch-2"])
+            var bad = (badNames + [""]).map { (0, $0, "subject must be") }
+            bad += ["", "all", "Only"].map { (1, $0, "which must be") }
+            bad += ["a:b", "{a}", "é", "a\n", String(repeating: "a", count: 65), String(repeating: "a ", count: 130)]
+                .map { (2, $0, "epochs must be") }
+            try await call.refuses(bad, on: stage)
             let nothing = try await stage.run(call.script, keys: call.keys, call.arguments)
             #expect(nothing == .answer(1, 0))
             #expect(try await stage.client.dump().isEmpty)

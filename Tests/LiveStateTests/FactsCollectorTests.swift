@@ -12,7 +12,9 @@ import Testing
     private static let keyspace = Keyspace()
 
     private static func collector(_ live: RedisClient, _ ledger: RedisClient) -> FactsCollector {
-        FactsCollector(live: live, ledger: ledger, settings: Self.settings, accessPages: 5, now: { 0 })
+        FactsCollector(
+            live: live, ledger: ledger, settings: Self.settings, accessPages: 5, rereadDelay: .milliseconds(1),
+            now: { 0 })
     }
 
     private static let open = [
@@ -161,6 +163,35 @@ import Testing
             try await client.run("RPUSH", key, "a list")
             let found = try await malformed()
             #expect((found.job + found.rider).contains(key), "\(found)")
+        }
+    }
+
+    @Test func `a follower that left after its gateway's report is not counted, one that left before it is`()
+        async throws
+    {
+        try await withRedis { client, _ in
+            let registry = GatewayRegistry(live: client, settings: Self.settings)
+            for name in ["g1", "g2"] {
+                let facts = Array(#"{"name":"\#(name)","state":"serving"}"#.utf8)
+                try await registry.report("\(name)-x", facts, followed: [Stage.job: 2], now: 1_795_000_005_000).get()
+            }
+            let streams = AuditStreams(ledger: client, settings: Self.settings)
+            for (session, gateway, at) in [
+                ("s1", "g1", Int64(1_795_000_004_999)), ("s2", "g1", 1_795_000_005_001),
+                ("s3", "g2", 1_795_000_005_001), ("s4", "g2", 1_795_000_006_000),
+            ] {
+                let access = FollowedAccess(
+                    job: Stage.job, person: PersonID("anna")!, role: "customer", credential: .token, link: nil,
+                    session: session)
+                for (var entry, at) in [(access.followed, Int64(1_795_000_000_000)), (access.left, at)] {
+                    entry.stamp(gateway: gateway, at: at, number: "n")
+                    try await streams.append(entry).get()
+                }
+            }
+            let facts = try await Self.collector(client, client).facts(of: Stage.job).watching
+            let gateways = try #require(facts.gateways.value)
+            #expect(gateways.map(\.followers) == [.value(2), .value(2)] && gateways.map(\.departed) == [1, 2])
+            #expect(gateways.map(\.currentFollowers) == [1, 0] && facts.followers == 1)
         }
     }
 

@@ -87,7 +87,7 @@ import Testing
             _ = try await stage.ledger.startTravel(for: Stage.job, by: Stage.rider).get()
             #expect(try await stage.ledger.stopTravel(for: Stage.job, by: Stage.customer).get() == .noSuchJob)
             #expect(try await stage.ledger.stopTravel(for: Stage.job, by: Stage.rider).get() == .off(fence: 2))
-            #expect(try await stage.ledger.stopTravel(for: Stage.job, by: nil).get() == .off(fence: 2))
+            #expect(try await stage.ledger.stopTravel(for: Stage.job, by: nil).get() == .wasOff(fence: 2))
         }
     }
 

@@ -23,6 +23,7 @@ import Testing
         #expect(keyspace.control == "control")
         #expect(keyspace.link("0a1b") == "link:{0a1b}")
         #expect(keyspace.idempotency("0a1b") == "idempotency:{0a1b}")
+        #expect(keyspace.erased(fromShardOf: "job-7") == keyspace.events(of: "job-7") + ":erased")
         #expect(keyspace.viewers(ofLink: "0a1b") == "link:{0a1b}:viewers")
         #expect(AuditEntry.Stream.allCases.map { keyspace.stream($0) } == ["access", "audit"])
     }
@@ -130,7 +131,7 @@ import Testing
             (.followed, keyspace.followed(atGateway: "g")), (.stream, keyspace.stream(.audit)),
             (.control, keyspace.control), (.jobLinks, keyspace.links(of: job)),
             (.riderJobs, keyspace.jobs(ofRider: rider)), (.customerJobs, keyspace.jobs(ofCustomer: rider)),
-            (.eventStream, keyspace.events(of: "a")),
+            (.eventStream, keyspace.events(of: "a")), (.eventStream, keyspace.erased(fromShardOf: "a")),
             (.outbox, keyspace.outbox(ofSlot: 7)), (.webhooks, keyspace.webhooks), (.webhook, keyspace.webhook("a")),
         ]
     }

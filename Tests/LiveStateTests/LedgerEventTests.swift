@@ -212,6 +212,15 @@ import Testing
         #expect(Set(parts).count == 1)
     }
 
+    @Test func `the time of an event is exact to the millisecond`() {
+        for millisecond in 0..<1000 {
+            let event = LedgerEvent(
+                id: "e.1.1", kind: .closed, time: 1_763_856_000_000 + Int64(millisecond), subject: "job-7", data: "{}")
+            let digits = "\(1000 + millisecond)".dropFirst()
+            #expect(event.body.contains(#""time":"2025-11-23T00:00:00.\#(digits)Z""#), "\(event.body)")
+        }
+    }
+
     @Test(arguments: ["", "x y", "a\r\nb", String(repeating: "a", count: 161)])
     func `a malformed entry is not read as an event`(id: String) {
         var fields = [

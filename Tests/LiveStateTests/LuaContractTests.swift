@@ -17,7 +17,7 @@ import Testing
         Scripts.riderHeartbeat, Scripts.expireRider, Scripts.assignRider, Scripts.advanceTask, Scripts.releaseRider,
         Scripts.riderSnapshot, Scripts.zoneSnapshot, Scripts.placeRiders,
         Scripts.holdLease, Scripts.parkEvent, Scripts.settleEvent, Scripts.replayEvent, Scripts.noteWebhook,
-        Scripts.forgetEvents,
+        Scripts.forgetEvents, Scripts.forwardEvent,
         Scripts.dropWaiting, Scripts.enlistWebhook, Scripts.rotateWebhook, Scripts.switchOnWebhook,
     ]
 
@@ -87,6 +87,18 @@ import Testing
                 #expect(line.contains("KEYS["), "\(name): \(line)")
             }
         }
+    }
+
+    @Test func `every script that extends the life of a job's record extends that of its log`() throws {
+        var extending: [String] = []
+        for (name, text) in try LuaFolder.scripts() where text.contains("PEXPIRE', KEYS[1], retention") {
+            let header = self.header(text)
+            guard header.contains(where: { $0.hasPrefix("KEYS[1]  job:{<job>} ") }) else { continue }
+            #expect(header.contains { $0.hasPrefix("KEYS[2]  job:{<job>}:log ") }, "\(name)")
+            #expect(text.contains("PEXPIRE', KEYS[2], retention"), "\(name)")
+            extending.append(name)
+        }
+        #expect(extending.count == 8)
     }
 
     @Test func `every error of a script starts with its name`() throws {

@@ -8,7 +8,9 @@ import Testing
     /// customer, note, ended, retention_ms
     private static let arguments = ["customer-1", "Gate code 42", "delivered,cancelled", "172800000"]
 
-    private func keys(_ stage: Stage) -> [String] { [stage.jobKey, stage.eventsChannel, stage.eventStream] }
+    private func keys(_ stage: Stage) -> [String] {
+        [stage.jobKey, stage.logKey, stage.eventsChannel, stage.eventStream]
+    }
 
     private func note(_ stage: Stage, _ change: (inout [String]) -> Void = { _ in }) async throws -> RESPValue {
         var arguments = Self.arguments

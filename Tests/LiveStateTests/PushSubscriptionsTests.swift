@@ -20,6 +20,41 @@ import Testing
         (PushSubscriptions(live: stage.client, settings: stage.settings), stage.settings.keyspace.push(of: Stage.job))
     }
 
+    @Test func `a browser waits as long as a job lives after a change, and at least 48 hours`() async throws {
+        try await Stage.set { stage in
+            let (_, key) = Self.store(stage)
+            let day = Duration.seconds(86_400)
+            for (retention, lifetime) in [(day, day * 2), (day * 2, day * 2), (day * 14, day * 14)] {
+                var settings = stage.settings
+                settings.retention = retention
+                let store = PushSubscriptions(live: stage.client, settings: settings)
+                #expect(try await store.add(Self.subscription(1), to: Stage.job, asOf: 1).get() == .added)
+                let left = try await stage.client.timeLeft(of: key)
+                #expect((lifetime.milliseconds - 60_000...lifetime.milliseconds).contains(left), "\(retention)")
+                #expect(settings.revocationRetention >= lifetime, "a revocation must not be forgotten before")
+            }
+        }
+    }
+
+    @Test func `each browser waits until its own end, also one that an earlier gateway stored without it`() async throws
+    {
+        try await Stage.set { stage in
+            let (store, key) = Self.store(stage)
+            let subscription = PushSubscriptions.Subscription(
+                endpoint: "https://push.example/1", keys: .init(p256dh: "key-1", auth: "secret"))
+            let waiting = PushSubscriptions.Waiting(subscription, by: Self.grant, until: 1_800_000_000_000)
+            #expect(try await store.add(waiting, to: Stage.job, asOf: 1).get() == .added)
+            let taken = try #require(try await store.take(from: Stage.job).get().first)
+            #expect(taken == waiting && taken.waits(at: 1_799_999_999_999) && !taken.waits(at: 1_800_000_000_000))
+            let earlier =
+                #"{"issuedAt":1800000000,"person":"anna","subscription":{"endpoint":"https://push.example/1","#
+                + #""keys":{"auth":"secret","p256dh":"key-1"}},"token":"t-1"}"#
+            try await stage.client.run("HSET", key, "a", earlier)
+            let old = try #require(try await store.take(from: Stage.job).get().first)
+            #expect(old == Self.subscription(1) && old.waits(at: 1_900_000_000_000))
+        }
+    }
+
     @Test func `each browser is stored once, for a bounded time, and taken once`() async throws {
         try await Stage.set { stage in
             let (store, key) = Self.store(stage)
@@ -29,7 +64,7 @@ import Testing
             }
             #expect(try await store.exist(for: Stage.job).get())
             let left = try #require(try await stage.client.run("PTTL", key).integer)
-            #expect((1...PushSubscriptions.lifetime.milliseconds).contains(left))
+            #expect((1...stage.settings.pushLifetime.milliseconds).contains(left))
             let taken = try await store.take(from: Stage.job).get()
             #expect(Set(taken) == [Self.subscription(1), Self.subscription(2)] && taken.count == 2)
             #expect(try await store.take(from: Stage.job).get() == [])
@@ -110,6 +145,7 @@ import Testing
             for arguments in [
                 ["", "{}", "1000", "10", "0", "5", "1"], ["a b", "{}", "1000", "10", "0", "5", "1"],
                 ["a", "text", "1000", "10", "0", "5", "1"], ["a", "{}", "0", "10", "0", "5", "1"],
+                ["a", "{}", "1000000000001", "10", "0", "5", "1"],
                 ["a", "{\(String(repeating: " ", count: 2_048))}", "1000", "10", "0", "5", "1"],
                 ["a", "{}", "1000", "101", "0", "5", "1"], ["a", "{}", "1000", "10", "2", "5", "1"],
                 ["a", "{}", "1000", "10", "1", "0", "1"], ["a", "{}", "1000", "10"],

@@ -10,7 +10,8 @@ import Testing
     private func start(_ stage: Stage, _ change: (inout [String]) -> Void = { _ in }) async throws -> RESPValue {
         var arguments = Self.arguments
         change(&arguments)
-        return try await stage.run(Scripts.startTravel, keys: [stage.jobKey, stage.eventStream], arguments)
+        return try await stage.run(
+            Scripts.startTravel, keys: [stage.jobKey, stage.logKey, stage.eventStream], arguments)
     }
 
     @Test func `the first start sets the deadline to the maximum from now`() async throws {
@@ -31,7 +32,7 @@ import Testing
             let first = try await self.start(stage)
             let again = try await self.start(stage) { $0[1] = "86400000" }
             _ = try await stage.run(
-                Scripts.stopTravel, keys: [stage.jobKey, stage.eventStream], ["", "172800000", "", ""])
+                Scripts.stopTravel, keys: [stage.jobKey, stage.logKey, stage.eventStream], ["", "172800000", "", ""])
             let afterStop = try await self.start(stage) { $0[1] = "86400000" }
             let deadline = try #require(first.array?[1].integer)
             // Each start and each stop is a new decision with a greater fence.
@@ -88,7 +89,8 @@ import Testing
             for device in ["phone-1", "~a"] {
                 let started = try await self.start(stage, on: device, resumes: false)
                 let stop = try await stage.run(
-                    Scripts.stopTravel, keys: [stage.jobKey, stage.eventStream], ["rider-1", "172800000", "", ""])
+                    Scripts.stopTravel, keys: [stage.jobKey, stage.logKey, stage.eventStream],
+                    ["rider-1", "172800000", "", ""])
                 #expect(started == 1 && stop.array?.first == .integer(1))
                 try await stage.leavesEverythingUnchanged {
                     let answer = try await self.start(stage, on: device, resumes: true)
@@ -112,11 +114,13 @@ import Testing
         }
     }
 
-    @Test func `a start renews the lifetime of the record`() async throws {
+    @Test func `a start renews the lifetime of record and log`() async throws {
         try await Stage.set { stage in
             try await stage.createJob(through: Stage.statusesUntilTransit)
             _ = try await self.start(stage) { $0[3] = "120000" }
-            #expect((100_000...120_000).contains(try await stage.client.timeLeft(of: stage.jobKey)))
+            for key in [stage.jobKey, stage.logKey] {
+                #expect((100_000...120_000).contains(try await stage.client.timeLeft(of: key)))
+            }
         }
     }
 
@@ -177,7 +181,8 @@ import Testing
         try await Stage.set { stage in
             try await stage.createJob(through: Stage.statusesUntilTransit)
             let call = ValidCall(
-                script: Scripts.startTravel, keys: [stage.jobKey, stage.eventStream], arguments: Self.arguments)
+                script: Scripts.startTravel, keys: [stage.jobKey, stage.logKey, stage.eventStream],
+                arguments: Self.arguments)
             let caps = ["", "x", "999", "86400001", "1000.5", "-1", "nan", "inf"]
             try await call.refuses(
                 (badNames + [""]).map { (0, $0, "rider must be") } + caps.map { (1, $0, "cap_ms must be") }

@@ -9,7 +9,8 @@ import Testing
         _ stage: Stage, _ rider: String, retention: String = "172800000", deadline: String = "", device: String = ""
     ) async throws -> RESPValue {
         try await stage.run(
-            Scripts.stopTravel, keys: [stage.jobKey, stage.eventStream], [rider, retention, deadline, device])
+            Scripts.stopTravel, keys: [stage.jobKey, stage.logKey, stage.eventStream],
+            [rider, retention, deadline, device])
     }
 
     private func started(_ stage: Stage) async throws -> Int64 {
@@ -28,7 +29,9 @@ import Testing
             let answer = try await self.stop(stage, rider, retention: "120000")
             #expect(answer.array?.first == .integer(1))
             #expect(try await stage.record("travel_active", "travel_deadline") == ["0", String(deadline)])
-            #expect((100_000...120_000).contains(try await stage.client.timeLeft(of: stage.jobKey)))
+            for key in [stage.jobKey, stage.logKey] {
+                #expect((100_000...120_000).contains(try await stage.client.timeLeft(of: key)))
+            }
         }
     }
 
@@ -117,7 +120,7 @@ import Testing
         try await Stage.set { stage in
             _ = try await self.started(stage)
             let call = ValidCall(
-                script: Scripts.stopTravel, keys: [stage.jobKey, stage.eventStream],
+                script: Scripts.stopTravel, keys: [stage.jobKey, stage.logKey, stage.eventStream],
                 arguments: ["rider-1", "172800000", "", ""])
             let badDeadlines = ["x", "-1", "0", "179524861761", "17952486176110", "1795248617.11"]
             try await call.refuses(

@@ -118,7 +118,7 @@ import Testing
             }
             #expect(!reason.isEmpty)
             #expect(error?.description.contains("cannot be reached") == true)
-            #expect(error?.description.hasSuffix("Check that it is running and that the URL is right.") == true)
+            #expect(error?.description.hasSuffix("Check that it is running and that the URL is correct.") == true)
             #expect(error?.isOutage == true)
             #expect(error?.isOutcomeUnknown == false)
         }

@@ -141,7 +141,7 @@ PROCESS = [
     lines("Uptime", "Time since each gateway started.", "s",
           (f"time() - process_start_time_seconds{{{G}}}", "{{instance}}"),
           alerts=("EnrouteGatewayRestarts", "EnrouteVersionsDiffer")),
-    lines("Clock difference", "By how much each gateway's clock is ahead of that of a Redis; negative if it is behind.",
+    lines("Clock difference", "By how much each gateway's clock is ahead of Redis's; negative if it is behind.",
           "s", (f"enroute_clock_offset_seconds{{{G}}}", "{{instance}} {{role}}"), minimum=None, limits=(1, 15),
           alerts=("EnrouteClockDrifts", "EnrouteClockWrong")),
 ]

@@ -13,8 +13,9 @@ public struct BadMessage: Error, Equatable, CustomStringConvertible {
 package struct JSONReader {
     /// The maximum nesting depth of objects and arrays.
     static let deepest = 8
-    /// The maximum length of a number in bytes.
-    static let longestNumber = 32
+    /// The maximum length of a number in bytes. The exact value of a coordinate as a Double,
+    /// which Java's `BigDecimal` writes, has up to 80.
+    package static let longestNumber = 128
 
     let bytes: UnsafeRawBufferPointer
     private(set) var position = 0
@@ -125,8 +126,12 @@ package struct JSONReader {
         case UInt8(ascii: "\""): try self.skipString()
         case UInt8(ascii: "t"), UInt8(ascii: "f"): _ = try self.boolean()
         case UInt8(ascii: "n"):
-            guard self.null() else { throw BadMessage("expected a value") }
-        default: _ = try self.double()
+            guard self.null() else { throw BadMessage("expected a value at byte \(start)") }
+        default:
+            guard self.peek.map(JSONNumber.mayHold) == true else {
+                throw BadMessage("expected a value at byte \(start)")
+            }
+            _ = try self.double()
         }
         return UnsafeRawBufferPointer(rebasing: self.bytes[start..<self.position])
     }

@@ -82,13 +82,43 @@ struct JSONNumber {
         }
     }
 
-    /// The number as an integer. Throws for a fraction, an exponent, and numbers that do not fit.
+    /// Digits of an integer that always fit.
+    static let mostIntegerDigits = 18
+
+    /// The number as an integer. JSON does not distinguish 10, 10.0 and 1E1. Throws for a fraction and for too many digits.
     var integer: Int64 {
         get throws(BadMessage) {
-            guard self.isWhole, self.digits <= 18 else { throw BadMessage("expected a whole number") }
+            guard self.isWhole, self.digits <= Self.mostIntegerDigits else { return try self.shiftedInteger }
             return self.isNegative ? -Int64(self.mantissa) : Int64(self.mantissa)
         }
     }
+
+    /// The integer that is written with a fraction or an exponent, as Java writes 1.796050469578E12. No digit is rounded.
+    private var shiftedInteger: Int64 {
+        get throws(BadMessage) {
+            let refusal = BadMessage("expected a whole number")
+            // The digits from the first to the last one that is not 0, and the zeros after them.
+            var (significant, count, zeros) = (Int64(0), 0, 0)
+            for byte in self.text.prefix(while: { $0 | 0x20 != UInt8(ascii: "e") }) where (48...57).contains(byte) {
+                guard byte != 48 else {
+                    zeros += 1
+                    continue
+                }
+                let added = count == 0 ? 1 : zeros + 1
+                (count, zeros) = (count + added, 0)
+                guard count <= Self.mostIntegerDigits else { throw refusal }
+                significant = significant * Self.power(added) + Int64(byte - 48)
+            }
+            guard count > 0 else { return 0 }
+            let shift = zeros + self.exponent
+            guard shift >= 0, count + shift <= Self.mostIntegerDigits else { throw refusal }
+            let magnitude = significant * Self.power(shift)
+            return self.isNegative ? -magnitude : magnitude
+        }
+    }
+
+    /// 10 to the power of 0 to `mostIntegerDigits`, which a Double represents exactly.
+    private static func power(_ exponent: Int) -> Int64 { Int64(self.powersOfTen[exponent]) }
 
     static let powersOfTen: [Double] = [
         1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,

@@ -240,18 +240,16 @@ package struct StrictJSON {
 extension StrictJSON.Fault {
     /// A sentence for the sender.
     ///
-    /// - Parameters:
-    ///   - what: the text, as the subject: "The body".
-    ///   - form: what it must be: "a JSON object".
-    package func reason(_ what: String, _ form: String) -> String {
+    /// - Parameter what: the text, as the subject: "The body".
+    package func reason(_ what: String) -> String {
         switch self {
-        case .syntax: "\(what) must be \(form)."
-        case .encoding: "\(what) must be \(form) in UTF-8 without a byte order mark."
+        case .syntax: "\(what) is not valid JSON."
+        case .encoding: "\(what) must be JSON in UTF-8, without a byte order mark."
         case .loneSurrogate:
-            "\(what) must be \(form) in valid Unicode: an escape such as \\ud83d is half of a surrogate pair. "
+            "\(what) is not valid Unicode: an escape such as \\ud83d is half of a surrogate pair. "
                 + "A text was cut inside a character."
-        case .duplicateMember: "\(what) must be \(form) without duplicate members: a member name occurs twice."
-        case .depth: "\(what) must be \(form) with at most \(StrictJSON.maxDepth) nested levels."
+        case .duplicateMember: "\(what) has duplicate members: a name occurs twice in one object."
+        case .depth: "\(what) has more than \(StrictJSON.maxDepth) nested levels."
         }
     }
 }

@@ -53,7 +53,7 @@ public enum ClientMessage: Hashable, Sendable {
     /// Watches where the riders of a zone are and where its jobs end.
     case watchPlaces(zone: ZoneID)
     case unwatchPlaces(zone: ZoneID)
-    /// Declares whether the rider works, on this device.
+    /// Sets the rider online (available for tasks) or offline, on this device.
     case availability(Availability, device: DeviceID?)
     /// Reports that the rider is reachable, and optionally where.
     case presence(Coordinate?, device: DeviceID?)

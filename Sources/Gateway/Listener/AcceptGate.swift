@@ -101,7 +101,8 @@ final class AcceptGate: ChannelDuplexHandler {
             let names = reasons.map(\.rawValue).sorted().joined(separator: ",")
             self.logger.warning("overloaded; paused accepting connections", metadata: [LogKey.reason: "\(names)"])
         case .ended(let seconds):
-            self.logger.notice("overload over; resumed accepting connections", metadata: [LogKey.seconds: "\(seconds)"])
+            self.logger.notice(
+                "overload ended; resumed accepting connections", metadata: [LogKey.seconds: "\(seconds)"])
         case nil: break
         }
         if isSecond, percent > 0 { self.shed(percent) }

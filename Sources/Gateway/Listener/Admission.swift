@@ -137,8 +137,8 @@ extension Admission.Refusal {
         guard Admission.isUpgrade(head) else {
             self.init(
                 upgradeRequired:
-                    "Only WebSockets connect here, and this request contains no Upgrade: websocket. If a proxy has "
-                    + "forwarded it, the proxy must pass Upgrade and Connection on.")
+                    "This path accepts only WebSockets, and the request has no Upgrade: websocket. If a proxy forwarded "
+                    + "it, the proxy must pass on Upgrade and Connection.")
             return
         }
         guard head.method == .GET, head.version == .http1_1 else {

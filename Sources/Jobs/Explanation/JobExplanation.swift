@@ -102,8 +102,9 @@ package struct JobExplanation: Sendable {
         case .value(let log):
             guard let newest = log.last(where: { !$0.isLate }), newest.id != record.head else { return nil }
             return "The record and the status log disagree about the newest status; followers resync repeatedly."
-        case .absent: return "The status log is missing; followers that missed a status start again."
-        case .malformed(let key): return "The status log \(key) is malformed; followers that missed a status get none."
+        case .absent: return "The status log is missing; followers that missed a status receive a reset."
+        case .malformed(let key):
+            return "The status log \(key) is malformed; followers do not receive the statuses that they missed."
         case .failed: return nil
         }
     }

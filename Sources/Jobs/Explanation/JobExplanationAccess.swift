@@ -99,14 +99,15 @@ extension JobExplanation {
             return .init("watching", title, self.sessionFacts, state, verdict)
         }
         let gateways = watching.gateways.value ?? []
-        let followed = gateways.filter { ($0.followers.value ?? 0) > 0 }
-        let count = followed.reduce(0) { $0 + ($1.followers.value ?? 0) }
+        let followed = gateways.filter { $0.currentFollowers > 0 }
+        let count = watching.followers
         var facts = [Explanation.Fact("followers", "\(count), a few seconds ago", .number(Int64(count)))]
-        facts += followed.map { gateway in
-            .init(
+        facts += gateways.filter { ($0.followers.value ?? 0) > 0 }.map { gateway in
+            let departed = gateway.departed > 0 ? "; \(gateway.departed) left since" : ""
+            return .init(
                 "gateway",
                 "\(gateway.title): \(String.count(gateway.followers.value ?? 0, "follower")), "
-                    + "reported \(self.time.distance(gateway.at))", .text(gateway.title))
+                    + "reported \(self.time.distance(gateway.at))\(departed)", .text(gateway.title))
         }
         facts += self.sessionFacts
         if let subscribed = watching.feedSubscribers.value, let events = watching.eventSubscribers.value {
@@ -120,12 +121,16 @@ extension JobExplanation {
         guard problems.isEmpty else {
             return .init("watching", title, facts, .attention, problems.joined(separator: " "))
         }
-        let verdict =
-            count == 0
-            ? "Nobody follows the job."
-            : "\(String.count(count, "follower")) on "
-                + followed.map { "\($0.title) (\($0.followers.value ?? 0))" }.listed + "."
-        return .init("watching", title, facts, .ok, verdict)
+        guard count > 0 else {
+            let isSubscribed = (watching.feedSubscribers.value ?? 0) > 0
+            return .init(
+                "watching", title, facts, .ok,
+                isSubscribed
+                    ? "Somebody has just started or stopped following the job: gateways report their followers every 5 s."
+                    : "Nobody follows the job.")
+        }
+        let places = followed.map { "\($0.title) (\($0.currentFollowers))" }.listed
+        return .init("watching", title, facts, .ok, "\(String.count(count, "follower")) on \(places).")
     }
 
     private func watchingProblems(
@@ -143,7 +148,8 @@ extension JobExplanation {
         }
         let troubled = followed.filter { !["serving", nil].contains($0.health.value?.state) }
         problems += troubled.map { "\($0.title) is \($0.health.value?.state ?? "")." }
-        // Sessions are reported before their loop has subscribed, but only for a moment.
+        // Followers that have just left are not counted, and those that have just joined are subscribed: the collector
+        // has waited for both.
         if count > 0, self.facts.watching.feedSubscribers.value == 0 {
             problems.append("Followers receive no locations: no event loop is subscribed to them.")
         }

@@ -1,4 +1,4 @@
-// Why the rider's position is shared or not: travel mode in both Redis, and the fixes that arrived.
+// Why the rider's position is shared or not: travel mode in both Redis instances, and the fixes that arrived.
 
 internal import EnrouteWire
 internal import LiveState
@@ -75,19 +75,20 @@ extension JobExplanation {
         case .failed(let error): return (.unknown, error.verdict(about: .live))
         case .malformed(let key):
             return (
-                .attention, "The ledger says on, but \(key) is malformed: no position is accepted. Switch it on again."
+                .attention,
+                "Travel mode is on in the ledger, but \(key) is malformed: no position is accepted. Switch it on again."
             )
         case .absent:
             return (
                 .attention,
-                "The ledger says on, but the live Redis has no entry, as after it lost its data. A gateway restores it "
-                    + "when the rider's next report arrives or a follower is resynced."
+                "Travel mode is on in the ledger, but the live Redis has no entry, for example because it lost its data. "
+                    + "A gateway restores the entry when the rider's next report arrives or a follower is resynced."
             )
         case .value(let travel):
             guard let sharing = travel.rider else {
                 return (
                     .attention,
-                    "The ledger says on, but the live Redis has it switched off: \(rider) switches it on again."
+                    "Travel mode is on in the ledger, but off in the live Redis: \(rider) has to switch it on again."
                 )
             }
             guard sharing == rider else {
@@ -112,7 +113,8 @@ extension JobExplanation {
         if self.isFeedOpen {
             return (
                 .attention,
-                "The live Redis accepts positions, but the ledger says off: gateways do not show them, and close it."
+                "Travel mode is off in the ledger, but the live Redis accepts positions: gateways do not show them, and "
+                    + "switch it off there."
             )
         }
         guard record.status.allowsTravel else {
@@ -210,11 +212,11 @@ extension JobExplanation {
     private static func meaning(of verdict: String) -> String {
         switch verdict {
         case "held": "the place is implausible, and the next fix decides"
-        case "implausible_speed": "the speed was impossible, as after a jump of the receiver"
-        case "stale": "it was captured too long ago, as after a time without network"
+        case "implausible_speed": "the speed was impossible, for example because the receiver jumped"
+        case "stale": "it was captured too long ago, for example while the phone had no network"
         case "future": "the phone's clock is ahead"
         case "clock": "the phone's clock is wrong; up to 10 minutes are corrected"
-        case "mocked": "the phone says that an app invents its location"
+        case "mocked": "the phone reported that an app provides a fake location"
         case "out_of_order": "a newer fix was already shown"
         case "inaccurate": "the receiver's accuracy radius was too large"
         case "travel_mode_off": "the rider has not switched travel mode on"

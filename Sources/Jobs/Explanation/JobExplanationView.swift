@@ -94,7 +94,7 @@ extension JobExplanation {
             return (.ok, "\(none) the status is \(record.status.rawValue): the rider is not travelling to them yet.")
         }
         if record.isTravelling {
-            return (.attention, "\(none) the two Redis disagree about travel mode (see above).")
+            return (.attention, "\(none) the two Redis instances disagree about travel mode (see above).")
         }
         return (.attention, "\(none) the rider has not switched travel mode on.")
     }
@@ -159,8 +159,7 @@ extension JobExplanation {
         }
         guard self.view?.isTracking == true else { return (.ok, "No arrival time: travel mode is not on.") }
         guard self.facts.position.value != nil else { return (.ok, "No arrival time: there is no position yet.") }
-        let followers = (self.facts.watching.gateways.value ?? []).reduce(0) { $0 + ($1.followers.value ?? 0) }
-        guard followers > 0 else {
+        guard self.facts.watching.followers > 0 else {
             return (.ok, "No arrival time: it is calculated only while somebody follows the job.")
         }
         return self.facts.isEstimateLeased.value == true

@@ -81,13 +81,14 @@ package struct RiderExplanation: Sendable {
         guard refusals.isEmpty else {
             return .init(
                 "availability", "Availability", facts, record.status == .online ? .attention : .ok,
-                "The rider gets no task: \(refusals.listed).")
+                "The rider receives no tasks: \(refusals.listed).")
         }
         return .init(
             "availability", "Availability", facts, isInPool ? .ok : .attention,
             isInPool
                 ? "The rider is available for tasks."
-                : "The rider could get a task, but the pool does not list it; their next heartbeat corrects that.")
+                : "The rider is available for tasks, but the pool does not list them; their next heartbeat corrects that."
+        )
     }
 
     private func reasonsAgainstTasks(_ record: RiderRecord) -> [String] {
@@ -224,7 +225,7 @@ package struct RiderExplanation: Sendable {
         guard !self.connected.isEmpty else {
             return .init(
                 "sessions", "Sessions", facts, self.record?.status == .online ? .attention : .ok,
-                "The rider is not connected to any gateway.")
+                "No gateway has reported a session of the rider. A new session is reported within 5 s.")
         }
         return .init(
             "sessions", "Sessions", facts, .ok, "The rider is connected to \(self.connected.map(\.title).listed).")

@@ -2,7 +2,8 @@
 // and from the change logs of riders, which record these changes anyway.
 //
 // Events are moved at least once, in order: each is appended to its shard before it is removed from its outbox. If two gateways
-// move the same events, or one dies in between, an event is in the stream twice, with the same id.
+// move the same events, or one dies in between, an event is in the stream twice, with the same id. An event whose job was
+// erased in between is not appended.
 
 internal import EnrouteWire
 internal import NIOCore
@@ -122,7 +123,7 @@ package struct EventForwarder: Sendable {
             let entries = try await self.streams.entries(of: outbox, after: "0-0")
             for entry in entries {
                 if let event = LedgerEvent(fields: entry.fields) {
-                    try await self.streams.append(event).get()
+                    try await self.streams.forward(event)
                 } else {
                     self.streams.ledger.refuse(outbox, by: "XRANGE")
                 }

@@ -1,6 +1,7 @@
 // The stream of all events: a fixed number of shards at the ledger, each with the events of some jobs and riders in order.
 // lua/README.md describes it for other programs.
 
+internal import EnrouteWire
 package import NIOCore
 package import Redis
 
@@ -16,6 +17,9 @@ package struct EventStreams: Sendable {
     package static let page = 100
     /// How long a shard stores an event, except its newest one.
     package static let lifetime: Duration = .seconds(7 * 86_400)
+    /// How long it is remembered that no event of an erased record may be appended. A gateway that was frozen for longer
+    /// may have lost its connections.
+    static let erasedLifetime: Duration = .seconds(86_400)
     package static let shards = Keyspace.eventShards
 
     package init(ledger: RedisClient, settings: LiveStateSettings) { (self.ledger, self.settings) = (ledger, settings) }
@@ -35,6 +39,33 @@ package struct EventStreams: Sendable {
             "XADD", .text(self.keyspace.events(of: event.subject)), "MAXLEN", "~", .integer(Self.longest), "*",
         ]
         return self.ledger.send(RedisCommand(start + event.fields)).map { _ in }
+    }
+
+    /// Appends an event from an outbox.
+    ///
+    /// - Returns: `false` when the job's record was erased meanwhile: nothing is appended.
+    @discardableResult
+    package func forward(_ event: LedgerEvent) async throws -> Bool {
+        let answer = try await self.ledger.evaluate(
+            Scripts.forwardEvent,
+            keys: [self.keyspace.events(of: event.subject), self.keyspace.erased(fromShardOf: event.subject)],
+            arguments: [
+                .text(event.id), .text(event.kind.rawValue), .integer(event.time), .text(event.subject),
+                .text(event.epoch), .integer(event.version), .text(event.zone?.text ?? ""), .text(event.data),
+            ]
+        ).get()
+        return answer.array?.first?.integer == 1
+    }
+
+    /// From now on, `forward` appends no event of these records of a job, except the one about the erasure.
+    func markErased(_ epochs: [String], of job: JobID) async throws {
+        guard !epochs.isEmpty else { return }
+        let now = try await self.time()
+        let members = epochs.flatMap { [RedisCommand.Word.integer(now), .text("\(job.text).\($0)")] }
+        let key = self.keyspace.erased(fromShardOf: job.text)
+        try await skippingMalformedData {
+            _ = try await self.ledger.send(RedisCommand(["ZADD", .text(key)] + members)).get()
+        }
     }
 
     /// The oldest entries after an id, at most `page`. A malformed entry is reported, and has no event.
@@ -89,13 +120,19 @@ package struct EventStreams: Sendable {
         return length ?? 0 >= Self.longest * 9 / 10
     }
 
-    /// Removes the events that are older than `lifetime`. The newest event of each shard stays: it is where readers continue.
+    /// Removes the events that are older than `lifetime`, and what is remembered of erased records for longer than
+    /// `erasedLifetime`. The newest event of each shard stays: it is where readers continue.
     package func removeOld() async throws {
-        let oldest = try await self.time() - Self.lifetime.milliseconds
+        let now = try await self.time()
+        let oldest = now - Self.lifetime.milliseconds
         for shard in 0..<Self.shards {
             try await skippingMalformedData {
                 let newest = try await self.newest(shard: shard).split(separator: "-").first?.timestamp ?? 0
                 try await self.trim(self.keyspace.events(shard: shard), before: min(oldest, newest))
+                _ = try await self.ledger.send([
+                    "ZREMRANGEBYSCORE", .text(self.keyspace.erased(fromShard: shard)), "-inf",
+                    .integer(now - Self.erasedLifetime.milliseconds),
+                ]).get()
             }
         }
     }

@@ -26,6 +26,9 @@ package struct LedgerEvent: Sendable, Hashable {
         /// Sent only by a test of an endpoint; not in the stream.
         case test = "enroute.webhook.test"
 
+        /// Start of the types of events about riders.
+        static let ofRiders = "enroute.rider."
+
         /// Whether the subject is a job.
         package var isAboutJob: Bool {
             switch self {
@@ -94,7 +97,10 @@ package struct LedgerEvent: Sendable, Hashable {
     /// The event as JSON: the structured mode of CloudEvents.
     package var body: String {
         // No member but `data`, which is JSON, contains a character that JSON escapes.
-        let date = Date(timeIntervalSince1970: Double(self.time) / 1000)
+        //
+        // Adds half a millisecond, because the style truncates and a floating-point number of seconds may be a little too
+        // small.
+        let date = Date(timeIntervalSince1970: (Double(self.time) + 0.5) / 1000)
         var body =
             "{\"specversion\":\"1.0\",\"id\":\"\(self.id)\",\"source\":\"/enroute\",\"type\":\"\(self.kind.rawValue)\""
         body += ",\"subject\":\"\(self.subject)\",\"time\":\"\(Self.style.format(date))\""

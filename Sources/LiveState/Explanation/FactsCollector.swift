@@ -18,10 +18,15 @@ package struct FactsCollector: Sendable {
     let revocationTime: (@Sendable (RevocationSubject) -> Int64?)?
     /// This machine's clock, ms since the epoch, for the case that no Redis answers.
     let now: @Sendable () -> Int64
+    /// Time between two reads of subscriptions and the audit trail: two ticks of an event loop by default.
+    let rereadDelay: Duration
 
     /// Pages of the stream `access` that a gateway reads for a request, and that a command reads.
     package static let pagesOfRequest = 5
     package static let pagesOfCommand = 20
+    /// Maximum number of times that the subscriptions and the audit trail are read again because they contradict the
+    /// reports of gateways, which are older.
+    static let maxRereads = 3
     /// Maximum number of entries about one job or rider that are shown.
     static let maxEntries = 3
     /// Maximum number of tracking links that are read.
@@ -31,10 +36,12 @@ package struct FactsCollector: Sendable {
 
     package init(
         live: RedisClient, ledger: RedisClient, settings: LiveStateSettings, accessPages: Int,
-        revocationTime: (@Sendable (RevocationSubject) -> Int64?)? = nil, now: @escaping @Sendable () -> Int64
+        revocationTime: (@Sendable (RevocationSubject) -> Int64?)? = nil,
+        rereadDelay: Duration = .milliseconds(200), now: @escaping @Sendable () -> Int64
     ) {
         (self.live, self.ledger, self.settings) = (live, ledger, settings)
         (self.accessPages, self.revocationTime, self.now) = (accessPages, revocationTime, now)
+        self.rereadDelay = rereadDelay
     }
 
     // MARK: a job

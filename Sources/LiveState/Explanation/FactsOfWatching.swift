@@ -14,9 +14,16 @@ extension FactsCollector {
             gateway.followers = try await self.count(at: key, of: job, most: GatewayRegistry.maxFollowedJobs)
         }
         let reported = facts.gateways.value?.reduce(0) { $0 + ($1.followers.value ?? 0) }
-        (facts.sessions, facts.sessionsSince) = try await self.sessions(expected: reported) { $0.job == job }
-        facts.feedSubscribers = try await self.subscribers(of: self.keyspace.feed(of: job), at: self.live)
-        facts.eventSubscribers = try await self.subscribers(of: self.keyspace.events(of: job), at: self.ledger)
+        for attempt in 0...Self.maxRereads {
+            if attempt > 0 { try await Task.sleep(for: self.rereadDelay) }
+            // In the order in which a loop gives up a follower: it unsubscribes, and its next tick writes the audit entry.
+            facts.feedSubscribers = try await self.subscribers(of: self.keyspace.feed(of: job), at: self.live)
+            facts.eventSubscribers = try await self.subscribers(of: self.keyspace.events(of: job), at: self.ledger)
+            let trail = try await self.trail(expected: reported) { $0.job == job }
+            (facts.sessions, facts.sessionsSince) = (trail.sessions, trail.since)
+            facts.gateways = facts.gateways.map { $0.map { $0.without(trail.departures) } }
+            guard facts.isContradictory else { break }
+        }
         return facts
     }
 
@@ -26,9 +33,8 @@ extension FactsCollector {
             let key = self.keyspace.ridersConnected(atGateway: id)
             gateway.riderSessions = try await self.count(at: key, of: rider, most: GatewayRegistry.maxRiders)
         }
-        (facts.sessions, facts.sessionsSince) = try await self.sessions(expected: nil) {
-            $0.person == rider && $0.role == Role.rider.rawValue
-        }
+        let trail = try await self.trail(expected: nil) { $0.person == rider && $0.role == Role.rider.rawValue }
+        (facts.sessions, facts.sessionsSince) = (trail.sessions, trail.since)
         return facts
     }
 
@@ -85,42 +91,56 @@ extension FactsCollector {
         }.get()
     }
 
-    /// Sessions that follow a job, from the newest entries of the stream `access`. The newest entry of a session and
-    /// job decides whether it still does.
+    /// What the newest entries of the stream `access` say about a job or a rider.
+    private struct Trail {
+        /// Sessions that follow a job.
+        var sessions: Reading<[SessionFacts]> = .value([])
+        /// Sessions that have stopped, with the time at which they did as `since`.
+        var departures: [SessionFacts] = []
+        /// The entries that were read go back to this time; `nil` when the whole stream was read.
+        var since: Int64?
+    }
+
+    /// Reads the newest entries of the stream `access`. The newest entry of a session and job decides whether it follows.
     ///
     /// - Parameter expected: the number of sessions that gateways report, at which the search stops; `nil` if unknown.
-    private func sessions(
-        expected: Int?, _ isMeant: (SessionFacts) -> Bool
-    ) async throws -> (Reading<[SessionFacts]>, since: Int64?) {
+    private func trail(expected: Int?, _ isMeant: (SessionFacts) -> Bool) async throws -> Trail {
         struct Followed: Hashable {
             var session: String
             var job: JobID
         }
         let key = self.keyspace.stream(.access)
-        var (found, decided, since) = ([SessionFacts](), Set<Followed>(), Int64?.none)
+        var (trail, found, decided) = (Trail(), [SessionFacts](), Set<Followed>())
         var end = "+"
         for _ in 0..<self.accessPages {
             let page = try await self.ledger.reading(
                 ["XREVRANGE", .text(key), .text(end), "-", "COUNT", .integer(AuditStreams.page)], of: key
             ) { $0.array }.get()
             guard case .value(let entries) = page else {
-                if case .absent = page { return (.value(found), nil) }
-                return (page.map { _ in found }, since)
+                if case .absent = page { trail.since = nil } else { trail.sessions = page.map { _ in found } }
+                return trail
             }
             let stored = entries.compactMap { AuditStreams.StoredEntry($0) }
             for entry in stored {
                 guard let session = SessionFacts(entry), isMeant(session),
-                    decided.insert(.init(session: session.session, job: session.job)).inserted,
-                    entry.value("type") == "followed", found.count < Self.maxSessions
+                    decided.insert(.init(session: session.session, job: session.job)).inserted
                 else { continue }
-                found.append(session)
+                switch entry.value("type") {
+                case "followed" where found.count < Self.maxSessions: found.append(session)
+                case "left": trail.departures.append(session)
+                default: break
+                }
             }
-            guard entries.count == AuditStreams.page, let last = stored.last?.id else { return (.value(found), nil) }
-            since = String(last.prefix { $0 != "-" }).timestamp
+            trail.sessions = .value(found)
+            guard entries.count == AuditStreams.page, let last = stored.last?.id else {
+                trail.since = nil
+                return trail
+            }
+            trail.since = String(last.prefix { $0 != "-" }).timestamp
             if let expected, found.count >= expected { break }
             end = "(" + last
         }
-        return (.value(found), since)
+        return trail
     }
 
     /// The tracking links with which sessions of the audit trail were opened.
@@ -146,6 +166,22 @@ extension FactsCollector {
             links.append(LinkFacts(id: id, link: link, viewers: leases))
         }
         return links
+    }
+}
+
+extension WatchingFacts {
+    /// Followers are counted although no event loop is subscribed: they have just left or joined, or receive nothing.
+    fileprivate var isContradictory: Bool {
+        self.followers > 0 && (self.feedSubscribers.value == 0 || self.eventSubscribers.value == 0)
+    }
+}
+
+extension GatewayFacts {
+    /// The facts with the sessions that have left since the report. Both times are by the gateway's clock.
+    fileprivate func without(_ departures: [SessionFacts]) -> GatewayFacts {
+        var facts = self
+        facts.departed = departures.count { $0.gateway == self.health.value?.name && $0.since > self.at }
+        return facts
     }
 }
 

@@ -153,6 +153,9 @@ package struct WatchingFacts: Sendable {
 
     package init() {}
 
+    /// Followers of the job at all gateways together.
+    package var followers: Int { (self.gateways.value ?? []).reduce(0) { $0 + $1.currentFollowers } }
+
     var errorsOfGateways: [RedisError?] {
         [self.gateways.error]
             + (self.gateways.value ?? []).flatMap { [$0.health.error, $0.followers.error, $0.riderSessions.error] }
@@ -172,8 +175,10 @@ package struct GatewayFacts: Sendable {
     /// When it last reported, ms since the epoch.
     package var at: Int64
     package var health: Reading<Health>
-    /// Followers of the job at this gateway.
+    /// Followers of the job at this gateway, in the report.
     package var followers: Reading<Int>
+    /// How many of them have left since, by the audit trail.
+    package var departed = 0
     /// Sessions of the rider at this gateway.
     package var riderSessions: Reading<Int>
 
@@ -192,6 +197,8 @@ package struct GatewayFacts: Sendable {
         (self.id, self.at, self.health) = (id, at, health)
         (self.followers, self.riderSessions) = (followers, riderSessions)
     }
+
+    package var currentFollowers: Int { max(0, (self.followers.value ?? 0) - self.departed) }
 }
 
 /// A session in the audit trail.

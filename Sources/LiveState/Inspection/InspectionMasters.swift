@@ -23,7 +23,7 @@ extension [InspectedMaster] {
         return (first.findings.filter(common.contains) + single).gravestFirst
     }
 
-    /// Facts for comparing two Redis: those of the first master, with the keys of all. `nil` without a master.
+    /// Facts for comparing two Redis instances: those of the first master, with the keys of all. `nil` without a master.
     package var together: RedisFacts? {
         guard var facts = self.first?.facts else { return nil }
         facts.keys = self.reduce(into: []) { $0.formUnion($1.facts.keys) }

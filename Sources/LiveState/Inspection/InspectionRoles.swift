@@ -134,7 +134,7 @@ extension RedisFacts {
             }
             return self.finding(
                 mode == .production ? .error : .warning, .persistence, "The ledger writes nothing to disk.",
-                why: "A restart loses all jobs: followers see none, and no rider may share its position.",
+                why: "A restart loses all jobs: followers see none, and no rider may share their position.",
                 remedy: remedy)
         }
         if self.settings?["appendfsync"] == "no" {

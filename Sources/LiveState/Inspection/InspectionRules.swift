@@ -107,8 +107,8 @@ extension RedisFacts {
             distance >= Self.clockErrorMilliseconds ? .error : .warning, .clock,
             "The Redis server's clock is \(distance) ms \(ahead > 0 ? "ahead of" : "behind") this machine's.",
             why:
-                "Deadlines use the clock of Redis and tokens this machine's. From 30 s on, positions are refused as "
-                + "captured in the future.",
+                "Deadlines depend on Redis's clock, and tokens on this machine's. If they differ by 30 s or more, positions "
+                + "are refused as captured in the future.",
             remedy: "on both machines: timedatectl set-ntp true, then chronyc tracking (or timedatectl timesync-status)"
         )
     }
@@ -131,7 +131,7 @@ extension RedisFacts {
         let admin = RedisURLSetting.admin(self.role)
         guard !self.isAdminElsewhere else {
             return self.finding(
-                .error, .settings, "Another Redis answers at \(admin), so its settings were ignored.",
+                .error, .settings, "A different Redis answers at \(admin), so its settings were ignored.",
                 why: "They say nothing about the instance that gateways use.",
                 remedy: "set \(admin) to the address of \(self.connection.name), with a user that may run INFO and "
                     + "CONFIG GET, for example `operations` of deploy/redis; or unset it")

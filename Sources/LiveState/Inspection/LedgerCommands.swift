@@ -95,11 +95,14 @@ extension AccessProbe {
     private static func eventCommands(_ keyspace: Keyspace) -> [[String]] {
         let (shard, outbox) = (keyspace.events(shard: 0), keyspace.outbox(tag: 0))
         let (id, record) = ("0", keyspace.webhook("0"))
+        let erased = keyspace.erased(fromShard: 0)
         let (due, waiting) = (keyspace.due(ofWebhook: id), keyspace.waiting(of: "0", ofWebhook: id))
         let (lease, dead) = (keyspace.lease(ofWebhook: id), keyspace.dead(ofWebhook: id))
         return [
             ["hincrby", keyspace.job(Self.job), "f", "1"], ["xadd", shard, "*", "f", "v"], ["xrange", shard, "-", "+"],
             ["xrevrange", shard, "+", "-"], ["xadd", outbox, "*", "f", "v"], ["xrange", outbox, "-", "+"],
+            ["xdel", shard, "1-1"], ["zadd", erased, "1", "j"], ["zscore", erased, "j"],
+            ["zremrangebyscore", erased, "-inf", "1"],
             ["xdel", outbox, "1-1"], ["xlen", outbox], ["hgetall", keyspace.eventCursors],
             ["hset", keyspace.eventCursors, "f", "v"], ["get", keyspace.eventLease],
             ["set", keyspace.eventLease, "h", "px", "1"], ["del", keyspace.eventLease],

@@ -48,8 +48,7 @@ extension JobLedger {
     ) -> EventLoopFuture<Durable<Correction>> {
         let status = correction.status
         return self.change(
-            job, Scripts.correctJob,
-            keys: [self.keyspace.job(job), self.keyspace.log(of: job), self.keyspace.events(of: job)],
+            job, Scripts.correctJob, keys: [self.keyspace.events(of: job)],
             arguments: [
                 .text(ExpectedHead(epoch: record.epoch, id: record.head).text), .text(status.rawValue),
                 .text(record.kind.reached(returningTo: status, from: record.reached).rawValue),

@@ -30,7 +30,7 @@ extension JobLedger {
     ) -> EventLoopFuture<Durable<Description>> {
         func place(_ place: Coordinate?) -> RedisCommand.Word { place.map { .bytes($0.json) } ?? "" }
         return self.change(
-            job, Scripts.describeJob, keys: [self.keyspace.job(job), self.keyspace.events(of: job)],
+            job, Scripts.describeJob, keys: [self.keyspace.events(of: job)],
             arguments: [
                 .text(kind.rawValue), .text(zone?.text ?? ""),
                 geocoded.map { .bytes($0.json(with: destination)) } ?? place(destination),

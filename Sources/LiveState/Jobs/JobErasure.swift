@@ -71,11 +71,7 @@ extension JobLedger {
     /// - Parameter version: of the record as it was read; `nil` if that is malformed.
     package func erase(_ job: JobID, as version: ErasableJob.Version?) -> EventLoopFuture<Durable<Erasure>> {
         self.change(
-            job, Scripts.eraseJob,
-            keys: [
-                self.keyspace.job(job), self.keyspace.log(of: job), self.keyspace.links(of: job),
-                self.keyspace.events(of: job),
-            ],
+            job, Scripts.eraseJob, keys: [self.keyspace.links(of: job), self.keyspace.events(of: job)],
             arguments: [
                 .text(version?.epoch ?? ""), .integer(version?.fence ?? 0),
                 .integer(Self.tombstoneLifetime.milliseconds),

@@ -40,7 +40,7 @@ package struct JobLedger: Sendable {
     package func createDurably(_ new: NewJob, epoch: String) -> EventLoopFuture<Durable<Creation>> {
         func json(_ value: [UInt8]?) -> RedisCommand.Word { value.map { .bytes($0) } ?? "" }
         return self.change(
-            new.job, Scripts.createJob, keys: [self.keyspace.job(new.job), self.keyspace.log(of: new.job)],
+            new.job, Scripts.createJob,
             arguments: [
                 .text(new.kind.rawValue), .text(new.customer.text), .text(new.rider?.text ?? ""),
                 .text(new.zone?.text ?? ""),
@@ -102,8 +102,7 @@ package struct JobLedger: Sendable {
         party: JobParty = .service, origin: ChangeOrigin = ChangeOrigin()
     ) -> EventLoopFuture<Durable<Transition>> {
         self.change(
-            job, Scripts.publishStatus,
-            keys: [self.keyspace.job(job), self.keyspace.log(of: job), self.keyspace.events(of: job)],
+            job, Scripts.publishStatus, keys: [self.keyspace.events(of: job)],
             arguments: [
                 .text(job.text),
                 .text((origins ?? status.origins(causedBy: party)).map(\.rawValue).joined(separator: ",")),
@@ -169,7 +168,7 @@ package struct JobLedger: Sendable {
         _ job: JobID, to rider: PersonID?, of customer: PersonID, expected: Int64, occurredAt: Int64? = nil
     ) -> EventLoopFuture<Durable<Assignment>> {
         self.change(
-            job, Scripts.assignJob, keys: [self.keyspace.job(job), self.keyspace.events(of: job)],
+            job, Scripts.assignJob, keys: [self.keyspace.events(of: job)],
             arguments: [
                 .integer(expected), .text(rider?.text ?? ""), .text(customer.text),
                 .text(JobStatus.allCases.filter { $0.end != nil }.map(\.rawValue).joined(separator: ",")),
@@ -309,10 +308,14 @@ package struct JobLedger: Sendable {
         }
     }
 
-    /// Runs a script that changes a job, and passes it the stream for its events as the last key.
+    /// Runs a script that changes a job. The first keys are the record and the log, which live equally long. The last one
+    /// is the stream for its events.
+    ///
+    /// - Parameter keys: those in between.
     func change(
-        _ job: JobID, _ script: RedisScript, keys: [String], arguments: [RedisCommand.Word]
+        _ job: JobID, _ script: RedisScript, keys: [String] = [], arguments: [RedisCommand.Word]
     ) -> EventLoopFuture<Durable<RESPValue>> {
+        let keys = [self.keyspace.job(job), self.keyspace.log(of: job)] + keys
         guard case .cluster = self.writes.endpoint else {
             return self.writes.evaluateDurably(
                 script, keys: keys + [self.keyspace.events(of: job.text)], arguments: arguments)

@@ -29,7 +29,7 @@ extension JobLedger {
         for job: JobID, by rider: PersonID, on reporter: Reporter = .requests, resumes: Bool = false
     ) -> EventLoopFuture<Travel> {
         self.change(
-            job, Scripts.startTravel, keys: [self.keyspace.job(job)],
+            job, Scripts.startTravel,
             arguments: [
                 .text(rider.text), .integer(self.settings.maxSharingDuration.milliseconds),
                 .text(JobStatus.travelling.map(\.rawValue).joined(separator: ",")), self.retention,
@@ -66,7 +66,7 @@ extension JobLedger {
         for job: JobID, by rider: PersonID?, atLimit deadline: Int64? = nil, startedOn reporter: Reporter? = nil
     ) -> EventLoopFuture<Stop> {
         self.change(
-            job, Scripts.stopTravel, keys: [self.keyspace.job(job)],
+            job, Scripts.stopTravel,
             arguments: [
                 .text(rider?.text ?? ""), self.retention, .text(deadline.map(String.init) ?? ""),
                 .text(reporter?.text ?? ""),
@@ -74,7 +74,8 @@ extension JobLedger {
         ).flatMapThrowing { answer in
             let parts = answer.value.array ?? []
             switch (parts.first?.integer, parts.dropFirst().first?.fence) {
-            case (1, let fence?), (2, let fence?): return .off(fence: fence)
+            case (1, let fence?): return .off(fence: fence)
+            case (2, let fence?): return .wasOff(fence: fence)
             case (0, _), (-1, _): return .noSuchJob
             case (-2, _): return .otherDevice
             default: throw RedisError.unexpectedAnswer(command: Scripts.stopTravel.name)
@@ -83,8 +84,10 @@ extension JobLedger {
     }
 
     package enum Stop: Sendable, Hashable {
-        /// `fence` is the number of this decision, or of the last one if travel mode was off.
+        /// `fence` is the number of this decision.
         case off(fence: Int64)
+        /// Travel mode was off, or the job has another time limit by now; `fence` is the number of the last decision.
+        case wasOff(fence: Int64)
         /// The job does not exist, or is not this rider's.
         case noSuchJob
         /// Another device of this rider has started since.

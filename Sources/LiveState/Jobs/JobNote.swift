@@ -23,7 +23,7 @@ extension JobLedger {
         _ note: CustomerNote?, on job: JobID, of customer: PersonID?
     ) -> EventLoopFuture<Durable<NoteResult>> {
         self.change(
-            job, Scripts.noteJob, keys: [self.keyspace.job(job), self.keyspace.events(of: job)],
+            job, Scripts.noteJob, keys: [self.keyspace.events(of: job)],
             arguments: [
                 .text(customer?.text ?? ""), .text(note?.text ?? ""),
                 .text(JobStatus.allCases.filter { $0.end != nil }.map(\.rawValue).joined(separator: ",")),

@@ -35,13 +35,20 @@ package struct PushSubscriptions: Sendable {
         private var issuedAt: Int64?
         /// Of the link; s since the epoch.
         private var expiresAt: Int64?
+        /// Until when this browser waits, ms since the epoch; `nil` if a gateway of an earlier version stored it. The key
+        /// lives longer when another browser is added later, but then a revocation of this grant may be forgotten.
+        private var until: Int64?
 
-        package init(_ subscription: Subscription, by grant: Grant) {
-            self.subscription = subscription
+        /// - Parameter until: when its lifetime ends, ms since the epoch.
+        package init(_ subscription: Subscription, by grant: Grant, until: Int64? = nil) {
+            (self.subscription, self.until) = (subscription, until)
             (self.person, self.link) = (grant.person.text, grant.link)
             self.expiresAt = grant.link == nil ? nil : grant.expiresAt
             (self.token, self.issuedAt) = (grant.token?.id, grant.token?.issuedAt)
         }
+
+        /// Whether it still waits at this time, ms since the epoch.
+        package func waits(at now: Int64) -> Bool { self.until.map { now < $0 } ?? true }
 
         /// The grant as far as access to one job depends on it; `nil` if the stored one is malformed.
         package func grant(for job: JobID) -> Grant? {
@@ -56,15 +63,16 @@ package struct PushSubscriptions: Sendable {
     package static let most: Int64 = 10
     /// Maximum number of them that belong to link viewers, so that these leave room for the job's customer.
     package static let mostByLink: Int64 = 5
-    /// How long they are stored.
-    package static let lifetime = Duration.seconds(172_800)
 
     private let live: RedisClient
-    private let keyspace: Keyspace
+    private let settings: LiveStateSettings
+    private var keyspace: Keyspace { self.settings.keyspace }
+
+    /// How long a browser waits.
+    package var lifetime: Duration { self.settings.pushLifetime }
 
     package init(live: RedisClient, settings: LiveStateSettings) {
-        self.live = live
-        self.keyspace = settings.keyspace
+        (self.live, self.settings) = (live, settings)
     }
 
     /// The result of adding a browser.
@@ -100,7 +108,7 @@ package struct PushSubscriptions: Sendable {
         return self.live.evaluate(
             Scripts.keepPush, keys: [self.keyspace.push(of: job), self.keyspace.travel(of: job)],
             arguments: [
-                .text(id), .bytes(text), .integer(Self.lifetime.milliseconds), .integer(Self.most),
+                .text(id), .bytes(text), .integer(self.lifetime.milliseconds), .integer(Self.most),
                 .integer(isByLink ? 1 : 0), .integer(Self.mostByLink), .integer(fence),
             ]
         ).flatMapThrowing { answer in

@@ -51,7 +51,8 @@ package struct JobListPage: Sendable {
 extension JobLedger {
     /// Maximum number of jobs on the list of one person; the oldest are dropped.
     package static let maxJobsOfPerson = 20_000
-    /// How long a list is stored after the last job was added, and a job on it.
+    /// How long a list is stored after the last job was added, and a job on it. Half of it is at least as long as a record
+    /// lives after a change.
     private var listLifetime: Duration { max(.seconds(7 * 86_400), self.settings.retention * 2) }
     /// Maximum number of entries that are read for one page, so that a filter cannot make a request read a whole list.
     package static let maxReadPerPage = 500
@@ -68,7 +69,9 @@ extension JobLedger {
     ///
     /// - Parameters:
     ///   - now: ms since the epoch.
-    ///   - record: of the job, if it exists. On the lists of people that it already names, the job keeps its position.
+    ///   - record: of the job, if it exists. On the lists of people that it already names, the job keeps its position,
+    ///     unless it has been there for more than half of the lifetime. Then it moves to half of the lifetime ago, so that
+    ///     its entry outlives the record.
     package func list(
         _ job: JobID, rider: PersonID?, customer: PersonID, now: Int64, record: JobRecord? = nil
     ) -> EventLoopFuture<Void> {
@@ -77,8 +80,9 @@ extension JobLedger {
         let added = lists.map { list in
             let key = RedisCommand.Word.text(self.key(of: list))
             let lifetime = self.listLifetime.milliseconds
-            let condition: [RedisCommand.Word] = present.contains(list) ? ["NX"] : []
-            let command = RedisCommand(["ZADD", key] + condition + [.integer(now), .text(job.text)])
+            let place: [RedisCommand.Word] =
+                present.contains(list) ? ["GT", .integer(now - lifetime / 2)] : [.integer(now)]
+            let command = RedisCommand(["ZADD", key] + place + [.text(job.text)])
             return self.writes.send(command).map { answer in
                 _ = self.writes.send(["PEXPIRE", key, .integer(lifetime)])
                 guard answer.integer == 1 else { return }

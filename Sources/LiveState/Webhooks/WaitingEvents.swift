@@ -1,5 +1,6 @@
 // The events that wait for a webhook. The gateway that holds the webhook's lease delivers them, and stores the outcomes.
 
+internal import FoundationEssentials
 internal import NIOCore
 internal import Redis
 
@@ -18,10 +19,19 @@ package struct WaitingEvent: Sendable, Hashable {
 
     package var id: String { String(self.stored.prefix { $0 != " " }) }
     package var body: String { String(self.stored.drop { $0 != " " }.dropFirst()) }
+
+    /// The attributes by which an erasure selects events.
+    struct Attributes: Decodable {
+        var type: String?
+        var epoch: String?
+    }
+
+    /// `nil` when the body is malformed.
+    var attributes: Attributes? { try? JSONDecoder().decode(Attributes.self, from: Data(self.body.utf8)) }
 }
 
 extension WebhookStore {
-    /// Maximum number of events that wait for one webhook. While it is reached, further events stay in the stream.
+    /// Maximum number of events that wait for one webhook. While it is reached, newer events stay in the stream.
     package static let maxWaiting = 100_000
     /// Maximum size of a stored event in bytes, as in the scripts.
     private static let longestEvent = 16_384

@@ -50,26 +50,27 @@ extension Routes {
         _ change: @escaping @Sendable (JobRecord, Coordinate?, GeocodedAddress) -> Change?
     ) {
         guard let geocoder = self.geocoder else { return }
-        let ledger = self.jobs.ledger
+        let jobs = self.jobs
         let digest = Geocoder.digest(of: address)
         geocoder.retries.add(
             .init(name: "\(job) \(place) \(digest)") {
                 do {
                     // An address that was erased or replaced does not reach the provider.
-                    let waiting = try await ledger.recover(job).get()?.record
+                    let waiting = try await jobs.ledger.recover(job).get()?.record
                     guard let waiting, change(waiting, nil, GeocodedAddress(unanswered: digest)) != nil else {
                         return true
                     }
                     let answer = await geocoder.find(address)
                     guard !answer.isUnanswered else { return false }
-                    guard let record = try await ledger.recover(job).get()?.record else { return true }
+                    guard let record = try await jobs.ledger.recover(job).get()?.record else { return true }
                     let found = await self.near(record.zone, answer)
                     guard let change = change(record, found.place, found.address(digest: digest))
                     else { return true }
-                    _ = try await ledger.describe(
+                    _ = try await jobs.ledger.describe(
                         job, kind: record.kind, zone: nil, destination: change.destination, geocoded: change.geocoded,
                         vendor: change.vendor
                     ).get()
+                    jobs.updateZoneListing(of: job)
                     geocoder.logRetried(job, found)
                     return true
                 } catch {

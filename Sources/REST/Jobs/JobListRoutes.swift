@@ -26,7 +26,7 @@ extension Routes {
         let statuses = try Self.cases(request, "status", JobStatus.self)
         let place = try request.uri.queryParameters["cursor"].map { text in
             guard let place = JobListPlace(cursor: String(text)) else {
-                throw Self.badRequest("cursor must be the member next of an earlier answer.")
+                throw Self.badRequest("cursor must be the value of next in an earlier response.")
             }
             return place
         }
@@ -56,7 +56,7 @@ extension Routes {
         }
         let isMe = text == "me"
         guard !isMe || !isOfAll else {
-            throw Self.badRequest("me stands for a rider or a customer. Use the ID of the \(kind).")
+            throw Self.badRequest("Only riders and customers can use me. Use the ID of the \(kind).")
         }
         let person: PersonID = isMe ? grant.person : try Self.identifier(text, kind)
         guard isOfAll || grant.role.rawValue == kind && person == grant.person else {

@@ -146,7 +146,10 @@ extension Routes {
     private static func batch(_ request: Request) async throws -> LocationBatch {
         let body = try await Self.bodyBytes(of: request)
         return try body.withUnsafeReadableBytes { bytes in
-            guard bytes.isUTF8, Self.isJSON(bytes) else { throw Self.badRequest("The body must be a JSON object.") }
+            guard !bytes.isEmpty else { throw Self.badRequest("The request has no body. It needs a JSON object.") }
+            guard bytes.isUTF8, Self.isJSON(bytes) else {
+                throw Self.badRequest(StrictJSON.Fault.syntax.reason("The body"))
+            }
             do throws(BadMessage) {
                 return try LocationBatch(bytes)
             } catch {

@@ -52,7 +52,7 @@ extension Routes {
             throw Problem(
                 Refused(
                     code: .illegalTransition,
-                    message: "The job is \(record.status.rawValue) and has no destination any longer.",
+                    message: "The job is \(record.status.rawValue) and no longer has a destination.",
                     status: record.status))
         }
         guard let coordinate = stop == .vendor ? record.vendor?.place : record.destination else {

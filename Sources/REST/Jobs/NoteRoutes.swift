@@ -48,6 +48,7 @@ extension Routes {
                     status: status))
         case .unchanged: break
         case .changed:
+            self.jobs.updateZoneListing(of: job)
             var entry = AuditEntry.noted(
                 job, by: grant.person, isByLink: grant.link != nil, isRemoved: note == nil)
             entry.stamp(

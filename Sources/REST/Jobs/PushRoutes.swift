@@ -53,7 +53,8 @@ extension Routes {
             try await self.result(of: self.services.push.remove(endpoint: subscription.endpoint, from: job))
             return try Self.json(PushDocument(job: job.text, near: false))
         }
-        try await self.add(.init(subscription, by: grant), to: job, grant)
+        let end = WallClock.nowMilliseconds + self.services.push.lifetime.milliseconds
+        try await self.add(.init(subscription, by: grant, until: end), to: job, grant)
         return try Self.json(PushDocument(job: job.text, near: true))
     }
 

@@ -95,7 +95,7 @@ extension Routes {
         {
             throw Problem(
                 .conflict, status: 409,
-                detail: "The rider's active device is \(other). To switch to this device, declare online from it.")
+                detail: "The rider's active device is \(other). To switch to this device, go online on it.")
         }
         return Response(status: .noContent, headers: [.cacheControl: "no-store"])
     }
@@ -122,7 +122,7 @@ extension Routes {
     private func rider(_ context: GatewayRequestContext) throws -> PersonID {
         let rider: PersonID = try Self.identifier(context.parameters.require("rider"), "rider")
         guard rider.text != "me" else {
-            throw Self.badRequest("me stands for the caller and is not a rider's ID. Use the rider's ID.")
+            throw Self.badRequest("me is not the ID of a rider here. Use the rider's ID.")
         }
         return rider
     }
@@ -204,7 +204,7 @@ extension Routes {
     ) async throws -> Response {
         let body = try await self.body(DeclarationBody.self, request, context)
         guard try Self.availability(body.status) == .offline else {
-            throw Self.unprocessable("Operations can only take a rider offline. Riders go online themselves.")
+            throw Self.unprocessable("Operations staff can only set a rider offline. Riders go online themselves.")
         }
         let reason = body.reason ?? ""
         guard reason.isEmpty || ShownText.isLine(reason, longest: RiderService.longestReason),

@@ -127,8 +127,9 @@ extension WatcherSession {
         case .tooManyZones:
             self.refuse(
                 zone, .limitExceeded,
-                "The clients of this gateway watch \(ZoneJobsFeed.maxZones) zones already.", ref)
-        case .unavailable: self.refuse(zone, .unavailable, "The zone cannot be read now. Try again shortly.", ref)
+                "Clients of this gateway already watch \(ZoneJobsFeed.maxZones) zones, the maximum.", ref)
+        case .unavailable:
+            self.refuse(zone, .unavailable, "The zone cannot be read at the moment. Try again shortly.", ref)
         }
     }
 

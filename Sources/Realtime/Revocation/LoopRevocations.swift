@@ -36,10 +36,8 @@ extension LoopState {
 
     /// Stops sharing the rider's position with anyone.
     private func close(_ job: JobID) {
-        let (ledger, logger) = (self.jobs.ledger, self.logger)
-        self.jobs.close(job, because: .revoked).flatMap { _ in
-            ledger.stopTravel(for: job, by: nil)
-        }.whenFailure { error in
+        let logger = self.logger
+        self.jobs.closeRevoked(job).whenFailure { error in
             // The periodic check of followed jobs also closes feeds that should not be open.
             logger.warning("closing the feed of a revoked job failed", metadata: [LogKey.reason: "\(error)"])
         }

@@ -33,8 +33,8 @@ extension FixRefusal {
         case .travelModeOff: "Travel mode is off for this job. Switch it on first."
         case .otherDevice: Refused.otherDevice.message
         case .mocked:
-            "The phone says that an app invents its location. Close that app, or switch mock locations off in the "
-                + "developer options."
+            "The phone reported that an app provides a fake location. Close that app, or switch mock locations off in "
+                + "the developer options."
         case .clock:
             "The phone's clock is wrong by more than \(ClockSkew.furthest / 60_000) minutes. Set it automatically."
         }

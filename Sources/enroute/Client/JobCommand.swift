@@ -162,7 +162,7 @@ struct JobCommand: AsyncParsableCommand {
 
         @OptionGroup var subject: Subject
 
-        @Argument(help: "The new status; without it, the statuses so far are printed.")
+        @Argument(help: "The new status. Without it, the statuses so far are printed.")
         var status: String?
 
         @OptionGroup var options: ClientOptions
@@ -269,7 +269,7 @@ struct JobCommand: AsyncParsableCommand {
         @Option(help: "How many people may use the link at the same time, 1 to 100.")
         var viewers: Int?
 
-        @Option(help: ArgumentHelp("When the link expires, 1 to 14400.", valueName: "seconds"))
+        @Option(help: ArgumentHelp("Seconds until the link expires, 1 to 14400.", valueName: "seconds"))
         var expiresIn: Int?
 
         @OptionGroup var options: ClientOptions

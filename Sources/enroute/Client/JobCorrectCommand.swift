@@ -13,7 +13,7 @@ extension JobCommand {
             discussion: wrappable(
                 """
                 For services and operations staff. The correction is a new entry of the job's log; followers see the job as
-                it is now. The reason is in the log and in the audit: do not name people in it.
+                it is now. The reason is stored in the log and in the audit trail: do not name people in it.
 
                 Examples:
                   enroute job correct order-7 --status in_transit \\
@@ -22,7 +22,7 @@ extension JobCommand {
 
         @OptionGroup var subject: Subject
 
-        @Option(help: "The right status.")
+        @Option(help: "The correct status.")
         var status: String
 
         @Option(help: "Why the status was wrong: one line of at most 200 characters.")

@@ -8,7 +8,7 @@ import OutboundHTTP
 struct RiderCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rider",
-        abstract: "Declares a rider online or offline, and shows riders of a gateway.",
+        abstract: "Sets a rider online or offline, and shows riders of a gateway.",
         discussion: wrappable(
             """
             Finds the gateway and the token as `enroute job` does, and has the same exit codes. In a folder in which
@@ -35,7 +35,7 @@ struct RiderCommand: AsyncParsableCommand {
 
     struct Online: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Declares the rider online: it may get tasks.",
+            abstract: "Sets the rider online: available for tasks.",
             usage: "enroute rider online [<options>]",
             discussion: wrappable("Examples:\n  enroute rider online"))
 
@@ -46,7 +46,7 @@ struct RiderCommand: AsyncParsableCommand {
 
     struct Offline: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Declares the rider offline. A rider with an active task cannot go offline.",
+            abstract: "Sets the rider offline. A rider with an active task cannot go offline.",
             usage: "enroute rider offline [<options>]",
             discussion: wrappable("Examples:\n  enroute rider offline"))
 
@@ -66,7 +66,7 @@ struct RiderCommand: AsyncParsableCommand {
                   enroute rider show rider-7
                 """))
 
-        @Argument(help: "The rider's user id; without it, the rider whose token is sent.")
+        @Argument(help: "The rider's user id. Without it, the rider whose token is sent.")
         var rider: String?
 
         @OptionGroup var options: ClientOptions

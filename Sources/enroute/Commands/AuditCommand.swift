@@ -17,10 +17,10 @@ struct AuditCommand: AsyncParsableCommand {
         usage: "enroute audit [<options>]",
         discussion: wrappable(
             """
-            Uses the same configuration as serve. It reads the ledger Redis and changes nothing. Each line has the id that
-            Redis assigned, which begins with a time in ms since the epoch, and what the gateway wrote; "at" is the time of
-            the gateway's clock. Two lines with the same "entry" are the same entry, written again because Redis's reply
-            was lost.
+            Uses the same configuration as serve. It reads the ledger Redis and changes nothing. Each line contains the
+            fields that the gateway wrote, and the id that Redis assigned: it begins with the time in ms since the epoch.
+            "at" is the time by the gateway's clock. Two lines with the same "entry" are one entry that was written twice,
+            because Redis's reply was lost.
 
             Examples:
               enroute audit --stream access --job visit-1

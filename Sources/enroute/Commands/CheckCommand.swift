@@ -1,4 +1,4 @@
-// enroute check: checks the configuration and both Redis.
+// enroute check: checks the configuration and both Redis instances.
 
 import Access
 import ArgumentParser
@@ -10,16 +10,16 @@ import SecureSocket
 struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Checks the configuration and both Redis.",
+        abstract: "Checks the configuration and both Redis instances.",
         discussion: wrappable(
             """
             Uses the same configuration as serve. It connects to Redis and changes nothing there. Each finding says what was
             found, why it matters and what to do. Only the settings of Redis are required; a missing certificate or missing
-            token keys are a warning. Exit codes: 0 no errors, 69 Redis is unavailable, 78 wrong configuration of Enroute
+            token keys are a warning. Exit codes: 0 no errors, 69 Redis is unavailable, 78 invalid configuration of Enroute
             or of Redis.
 
-            ENROUTE_REDIS_LIVE_ADMIN_URL and ENROUTE_REDIS_LEDGER_ADMIN_URL may name Redis users that are allowed to read
-            its configuration (CONFIG GET). With Sentinels the current master is checked, and in a cluster every master.
+            ENROUTE_REDIS_LIVE_ADMIN_URL and ENROUTE_REDIS_LEDGER_ADMIN_URL may contain Redis users that may read the
+            configuration of Redis (CONFIG GET). With Sentinels the current master is checked, and in a cluster every master.
 
             Examples:
               enroute check
@@ -92,7 +92,7 @@ extension Finding {
         let isMissing = (error as? ConfigurationError)?.isMissing ?? false
         self.init(
             isMissing && !isNeeded ? .warning : .error, nil, .configuration, what: "\(error)",
-            why: "The gateway does not start.",
+            why: isMissing ? "Without it, `enroute serve` does not start." : "The gateway does not start.",
             remedy: isMissing ? "set it for `enroute serve`" : "correct it")
     }
 
@@ -120,7 +120,7 @@ extension Finding {
     fileprivate init(tokenSecret place: String) {
         self.init(
             .warning, nil, .configuration, what: "\(place) is set, which is for development.",
-            why: "Whoever can verify such a token can also sign one, for any person and role.",
+            why: "Anyone who can verify such a token can also sign one, for any person and role.",
             remedy:
                 "verify tokens with public keys, ENROUTE_TOKEN_JWKS_URL or ENROUTE_TOKEN_PUBLIC_KEY_FILES, and unset it"
         )
@@ -129,8 +129,8 @@ extension Finding {
     /// A finding about a name that the configuration file sets more than once.
     fileprivate init(repeatedName problem: String) {
         self.init(
-            .warning, nil, .configuration, what: problem, why: "Whoever changes another line changes nothing.",
-            remedy: "remove all lines of that name but one")
+            .warning, nil, .configuration, what: problem, why: "Only the last of these lines has an effect.",
+            remedy: "keep only one line with that name")
     }
 }
 

@@ -12,8 +12,8 @@ struct ConfigCommand: AsyncParsableCommand {
             """
             Prints every setting, its value and where the value comes from: the environment, a line of the file, or the
             default. Secrets and passwords in URLs are masked. It reads the files that settings name, but connects to
-            nothing; `enroute check` also looks at Redis. All errors are reported on standard error, and so are warnings
-            about names that the file sets twice. Exit codes: 0 no errors, 78 errors.
+            nothing; `enroute check` also checks Redis. Errors are printed to standard error, and so are warnings about names
+            that the file sets more than once. Exit codes: 0 no errors, 78 errors.
 
             Examples:
               enroute config

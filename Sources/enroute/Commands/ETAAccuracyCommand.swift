@@ -17,19 +17,19 @@ struct ETAAccuracyCommand: AsyncParsableCommand {
             """,
         discussion: wrappable(
             """
-            Reads GPX 1.1, CSV and NMEA 0183, each also as .gz. A trip's destination is its last point; it arrives when it
-            first comes within 50 m of it. The first table shows errors, in seconds, of predictions made 5, 10 and 20
-            minutes before the arrival (plus or minus a fifth): the median and the 90th percentile without sign, and the
-            bias, which is the median with its sign: it is negative if arrivals were predicted too early. "In range" is the
-            share of the predictions whose range contained the arrival; 80 % is intended. The straight-line distance over
-            the mean speed so far is the baseline. The second table shows the same for predictions of 5, 10 and 20 minutes,
-            whenever they were made: how far a customer who reads "20 min" can trust it.
+            Reads GPX 1.1, CSV and NMEA 0183, plain or compressed (.gz). A trip's destination is its last point; it arrives
+            when it first comes within 50 m of it. The first table shows the errors, in seconds, of predictions made 5, 10
+            and 20 minutes before the arrival (plus or minus a fifth): the median and the 90th percentile of the absolute
+            errors, and the bias, which is the median of the signed errors: it is negative if arrivals were predicted too
+            early. "In range" is the share of the predictions whose range contained the arrival; 80 % is intended. The
+            baseline is the straight-line distance, divided by the mean speed so far. The second table shows the same for
+            predictions of 5, 10 and 20 minutes, whenever they were made: how far a customer who reads "20 min" can trust it.
 
             A file belongs to the vehicle in its name or its folder: bicycle.csv, car/monday.gpx. For other files, and with
             "--vehicle learned" for all, the vehicle is learned from the trip, as for a rider without one.
 
             With a street network ("--streets"), the tables also have the estimates of a gateway that uses it
-            (ENROUTE_STREETS_FILE), and the times of its routes alone. Both are calculated once a minute, as in a gateway.
+            (ENROUTE_STREETS_FILE), and the times of its routes alone. Both are calculated once a minute, as by a gateway.
 
             Examples:
               enroute eta-accuracy trip.gpx

@@ -11,6 +11,19 @@ import NIOCore
 import NIOPosix
 import Redis
 
+extension ProcessConfiguration {
+    /// The part of the settings of `liveState` on which explanations depend.
+    fileprivate func explainedState() throws -> LiveStateSettings {
+        var state = LiveStateSettings()
+        state.keyspace = try self.keyspace()
+        state.positionLifetime = try self.seconds("ENROUTE_TRACKING_POSITION_LIFETIME_SECONDS")
+        state.heartbeatTimeout = try self.seconds("ENROUTE_RIDER_HEARTBEAT_TIMEOUT_SECONDS")
+        state.autoOfflineDelay = try self.seconds("ENROUTE_RIDER_AUTO_OFFLINE_AFTER_SECONDS")
+        state.accessEntries = try self.integer("ENROUTE_AUDIT_ACCESS_MAX_ENTRIES")
+        return state
+    }
+}
+
 struct ExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
@@ -21,13 +34,13 @@ struct ExplainCommand: AsyncParsableCommand {
             """,
         discussion: wrappable(
             """
-            Uses the same configuration as serve. It reads both Redis and needs no gateway. The Redis users `enroute` and
-            `operations` of deploy/redis may both be used. Each section ends in a sentence that says what it means. Times are
-            UTC. A Redis that is unavailable is named, and the other one is still explained.
+            Uses the same configuration as serve. It reads both Redis instances and needs no gateway. It works with either of
+            the Redis users `enroute` and `operations` of deploy/redis. Each section ends with a sentence that says what it
+            means. Times are UTC. If one Redis instance is unavailable, the explanation says so and uses the other.
 
-            Positions are not shown. With --positions, the place is shown too, and the audit trail of the ledger records it;
-            without that record nothing is shown. Exit codes: 0 explained, 1 there is no such job or rider, 69 a Redis is
-            unavailable, 78 wrong configuration.
+            Positions are shown only with --positions. The audit trail in the ledger records that; if it cannot, nothing is
+            shown. Exit codes: 0 explained, 1 there is no such job or rider, 69 a Redis instance is unavailable, 78 invalid
+            configuration.
 
             Examples:
               enroute explain job-7
@@ -82,7 +95,7 @@ struct ExplainCommand: AsyncParsableCommand {
             let addresses = try configuration.redis(
                 withDev: "send GET /api/v1/jobs/<job>/explanation (or riders/<rider>/explanation) with the token of ops"
             )
-            let state = try configuration.liveState()
+            let state = try configuration.explainedState()
             let freshness = try configuration.seconds("ENROUTE_TRACKING_STALE_AFTER_SECONDS")
             let (live, ledger) = (try await Self.client(addresses.live), try await Self.client(addresses.ledger))
             defer {

@@ -9,15 +9,15 @@ import Foundation
 struct InspectTokenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "inspect",
-        abstract: "Says what a token may do, or why it is refused.",
+        abstract: "Explains what a token permits, or why it is refused.",
         usage: "enroute token inspect [<token>] [--json] [--config <file>]",
         discussion: wrappable(
             """
             Verifies a token as a gateway with the same settings does, and fetches the issuer's keys if necessary. Reads the
-            token from standard input unless it is an argument; arguments are visible to other users of this machine.
+            token from standard input unless it is an argument: other users of this machine can see arguments.
             Revocations are not checked, because they are in Redis. The token itself is never printed.
 
-            Exit codes: 0 the token is accepted, 65 it is refused, 69 the issuer's keys cannot be fetched, 78 wrong
+            Exit codes: 0 the token is accepted, 65 it is refused, 69 the issuer's keys cannot be fetched, 78 invalid
             configuration.
 
             Examples:
@@ -25,7 +25,7 @@ struct InspectTokenCommand: AsyncParsableCommand {
               enroute token inspect --config enroute.env --json < rider.token
             """))
 
-    @Argument(help: "The token; standard input if it is left out.")
+    @Argument(help: "The token. Without it, standard input is read.")
     var token: String?
 
     @Flag(help: "Prints a JSON object.")

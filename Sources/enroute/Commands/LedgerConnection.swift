@@ -13,7 +13,8 @@ extension ProcessConfiguration {
         withDev request: String, _ body: (RedisClient, LiveStateSettings) async throws -> Void
     ) async throws {
         let ledger = try self.redis(withDev: request).ledger
-        let state = try self.liveState()
+        var state = LiveStateSettings()
+        state.keyspace = try self.keyspace()
         let logger = try self.logger()
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let client = try await loop.submit { RedisClient(address: ledger, eventLoop: loop, logger: logger) }.get()

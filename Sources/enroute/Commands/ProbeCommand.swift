@@ -6,15 +6,15 @@ import OutboundHTTP
 struct ProbeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "probe",
-        abstract: "Asks a gateway on this machine whether it is ready.",
+        abstract: "Checks whether a gateway on this machine is ready.",
         usage: "enroute probe [<options>]",
         discussion: wrappable(
             """
-            For the health check of a container. It sends one request to the management listener of the gateway that uses
-            the same configuration, /readyz or, with --live, /livez, and prints the response. A gateway that is stopping
-            or overloaded, or has not reached Redis yet, is not ready, but it is alive. Restart a gateway that is not alive;
-            send no clients to one that is not ready. Exit codes: 0 yes, 1 no, 69 no response within \(Self.longestWaitSeconds) s,
-            78 wrong configuration.
+            For health checks of containers. It requests /readyz (with --live, /livez) from the management listener of the
+            gateway that uses the same configuration, and prints the response. A gateway that is stopping or overloaded, or
+            has not reached Redis yet, is not ready, but it is alive. Restart a gateway that is not alive; send no clients to
+            one that is not ready. Exit codes: 0 yes, 1 no, 69 no response within \(Self.longestWaitSeconds) s, 78 invalid
+            configuration.
 
             Examples:
               enroute probe
@@ -26,7 +26,8 @@ struct ProbeCommand: AsyncParsableCommand {
     /// The responses are one line.
     private static let longestAnswerBytes = 4096
 
-    @Flag(name: .customLong("live"), help: "Ask whether the process responds at all, rather than whether it is ready.")
+    @Flag(
+        name: .customLong("live"), help: "Check whether the process responds at all, rather than whether it is ready.")
     var isLiveness = false
 
     @Option(help: configurationFileHelp)
@@ -57,7 +58,7 @@ extension ProcessConfiguration {
     func managementAuthority() throws -> String {
         guard let (host, port) = try self.management() else {
             throw ConfigurationError(
-                description: "ENROUTE_MANAGEMENT is off, so there is nothing to ask. Set it to on.")
+                description: "ENROUTE_MANAGEMENT is off, so the gateway has no management listener. Set it to on.")
         }
         guard port > 0 else {
             throw ConfigurationError(

@@ -17,13 +17,13 @@ struct ReplayCommand: AsyncParsableCommand {
         usage: "enroute replay <file> --job <job> [<options>]",
         discussion: wrappable(
             """
-            Reads GPX 1.1, CSV and NMEA 0183, each also as .gz. In NMEA, lines that begin with #, proprietary sentences
-            ($P...) and unknown ones are skipped. Damaged sentences are skipped, and sentences without a checksum are used;
-            a warning counts both. The job must exist, be assigned to this rider, and be in_transit or on_the_way. Reports
-            are as frequent as the gateway requests, and never above its limits; fixes in between are skipped. The token
-            comes from --token-file or ENROUTE_REPLAY_TOKEN, or is made with ENROUTE_TOKEN_SECRET. In a folder in which
-            `enroute dev` runs, the gateway is that one, and the token is that of its rider or, with --rider, is made with
-            its secret.
+            Reads GPX 1.1, CSV and NMEA 0183, plain or compressed (.gz). In NMEA, lines that begin with #, proprietary
+            sentences ($P...) and unknown ones are skipped. Damaged sentences are skipped, and sentences without a checksum
+            are used; a warning counts both. The job must exist, be assigned to this rider, and be in_transit or on_the_way.
+            Reports are as frequent as the gateway requests, and never above its limits; fixes in between are skipped. The
+            token comes from --token-file or ENROUTE_REPLAY_TOKEN, or is made with ENROUTE_TOKEN_SECRET. In a folder in which
+            `enroute dev` runs, its gateway is used, with the token of its rider; with --rider, a token is made with its
+            secret.
 
             Examples:
               enroute replay trip.gpx --job job-1 --rider rider-7

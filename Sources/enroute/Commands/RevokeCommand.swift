@@ -16,9 +16,9 @@ struct RevokeCommand: AsyncParsableCommand {
             """
             Uses the same configuration as serve. It writes the revocation to the ledger Redis, and every gateway applies it
             within a second: sessions are closed with code 4502, and followers of a job are notified that access has ended.
-            A user can sign in again with a token issued more than 30 s after the revocation. It is safe to repeat. A link
-            is named by its id, by its secret, or by the URL of its page in quotes. Exit codes: 0 revoked, 65 no such link,
-            69 Redis is unavailable or the revocation list is full, 78 wrong configuration.
+            A user can sign in again with a token issued more than 30 s after the revocation. It is safe to run the command
+            again. Name a link by its id, by its secret, or by the URL of its page in quotes. Exit codes: 0 revoked, 65 no
+            such link, 69 Redis is unavailable or the revocation list is full, 78 invalid configuration.
 
             Examples:
               enroute revoke user customer-1
@@ -72,9 +72,14 @@ struct RevokeCommand: AsyncParsableCommand {
     func run() async throws {
         try await exitingCleanly {
             let configuration = try ProcessConfiguration(file: self.config, command: "revoke")
+            let retention = try configuration.seconds("ENROUTE_JOB_RETENTION_SECONDS")
             try await configuration.withLedger(
-                withDev: "send DELETE /api/v1/grants/users/<user> (or tokens, jobs, links) with the token of ops",
-                self.revoke)
+                withDev: "send DELETE /api/v1/grants/users/<user> (or tokens, jobs, links) with the token of ops"
+            ) { ledger, state in
+                var state = state
+                state.retention = retention
+                try await self.revoke(ledger, state)
+            }
         }
     }
 

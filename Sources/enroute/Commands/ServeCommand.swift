@@ -147,7 +147,7 @@ struct ServeCommand: AsyncParsableCommand {
                 host: self.host, port: self.port, hasEchoEndpoint: self.hasEchoEndpoint)
             return (settings, try configuration.logger(), try configuration.loops())
         } catch {
-            let problems = await configuration.problems()
+            let problems = await ProcessConfiguration(configuration.sources).problems()
             guard problems.count > 1 else { throw error }
             throw ConfigurationError(description: problems.map { "\($0.error)" }.joined(separator: "\n"))
         }

@@ -9,9 +9,9 @@ struct SizeCommand: AsyncParsableCommand {
         abstract: "Estimates the cores, memory and Redis masters for a fleet.",
         discussion: wrappable(
             """
-            Give the busiest hour: riders who report, seconds between two reports of a rider, followers of each job. The
-            estimate adds up costs that were measured; its assumptions and its error are printed with it. It needs no
-            configuration and no Redis. Exit codes: 0 estimated, 64 wrong command line.
+            Describe the busiest hour: how many riders report, how often, and how many followers each job has. The estimate
+            adds up measured costs, and is printed with its assumptions and its error. It needs no configuration and no
+            Redis. Exit codes: 0 estimated, 64 invalid command line.
 
             Examples:
               enroute size --riders 10000 --interval 5 --followers 1
@@ -31,7 +31,7 @@ struct SizeCommand: AsyncParsableCommand {
     @Option(help: "Jobs of a rider at the same time, 1 to 10; a report is a location for each.")
     var jobsPerRider = 1
 
-    @Option(help: "Above this share of a core, 1 to 100 %, it counts as full.")
+    @Option(help: "Share of a core, 1 to 100 %, above which it counts as full.")
     var utilisation = 50.0
 
     @Flag(help: "Print JSON.")

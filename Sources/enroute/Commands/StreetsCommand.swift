@@ -17,7 +17,7 @@ struct StreetsCommand: AsyncParsableCommand {
         discussion: wrappable(
             """
             A gateway uses the compiled file for arrival times and for the map of its pages (ENROUTE_STREETS_FILE). Inputs are
-            OpenStreetMap extracts (.osm.pbf) and GeoJSON with lines (.geojson or .json, also as .gz). Exit codes: 0 done, 1
+            OpenStreetMap extracts (.osm.pbf) and GeoJSON with lines (.geojson or .json, plain or .gz). Exit codes: 0 done, 1
             there is no route, 65 a file cannot be used.
 
             Examples:
@@ -40,7 +40,7 @@ struct StreetsCommand: AsyncParsableCommand {
     struct Build: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Compiles extracts and GeoJSON into one file.")
 
-        @Argument(help: "OpenStreetMap extracts (.osm.pbf) and GeoJSON (.geojson, .json, also with .gz).")
+        @Argument(help: "OpenStreetMap extracts (.osm.pbf) and GeoJSON (.geojson or .json, plain or .gz).")
         var inputs: [String]
 
         @Option(help: "The file to write. It replaces an existing one when it is complete.")
@@ -110,7 +110,7 @@ struct StreetsCommand: AsyncParsableCommand {
 
     struct Measure: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Measures the CPU time of routes between random places, and the memory.")
+            abstract: "Measures the CPU time of finding routes between random places, and the memory.")
 
         @Argument(help: "A file that enroute streets build wrote.")
         var file: String
@@ -162,5 +162,5 @@ struct StreetsCommand: AsyncParsableCommand {
 /// There is no route.
 struct NoStreetRoute: Error, CustomStringConvertible {
     let description =
-        "no route: a place is more than 300 m from a street that the vehicle may use, or no way leads from one to the other"
+        "no route: a place is more than 300 m from a street that the vehicle may use, or no street leads from one to the other"
 }

@@ -48,7 +48,7 @@ struct MakeTokenCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The only rider whose jobs the token reaches. Only a token of this rider itself can then change something.",
+            "The only rider whose jobs the token reaches. Only that rider's own token can then change anything.",
             valueName: "rider"))
     var jobsOf: String?
 

@@ -102,7 +102,7 @@ struct TokenExplanation {
     private static func reason(_ obstacle: Grant.Obstacle) -> String {
         switch obstacle {
         case .role(let roles):
-            "needs the role \(roles.map(\.rawValue).joined(separator: " or "))"
+            "needs the role \(roles.map(\.rawValue).alternatives)"
         case .limitedToJob: "the token is limited to one job"
         case .limitedToRider: "the token is limited to a rider's jobs"
         }
@@ -162,5 +162,13 @@ struct TokenExplanation {
             encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
             return String(decoding: try encoder.encode(document), as: UTF8.self)
         }
+    }
+}
+
+extension [String] {
+    /// `a`, `a or b`, `a, b or c`
+    fileprivate var alternatives: String {
+        guard let last, self.count > 1 else { return self.first ?? "" }
+        return self.dropLast().joined(separator: ", ") + " or " + last
     }
 }

@@ -20,7 +20,7 @@ struct WebhooksCommand: AsyncParsableCommand {
             """
             Uses the same configuration as serve, and changes the ledger Redis; gateways notice within seconds. Events are
             signed as the Standard Webhooks specification says, and sent again until the endpoint accepts them. Exit codes:
-            0 done, 1 there is no such webhook, or the test event was not accepted, 69 Redis is unavailable, 78 wrong
+            0 done, 1 there is no such webhook, or the test event was not accepted, 69 Redis is unavailable, 78 invalid
             configuration.
 
             Examples:
@@ -103,7 +103,8 @@ struct WebhooksCommand: AsyncParsableCommand {
         @Argument(help: "The https URL that receives the events.")
         var url: String
 
-        @Option(name: .customLong("type"), help: "Only events of this type; repeat it for several. Without it: all.")
+        @Option(
+            name: .customLong("type"), help: "Only events of this type. Repeat it for several. Without it, all events.")
         var types: [String] = []
 
         @OptionGroup var options: Options
@@ -175,7 +176,7 @@ struct WebhooksCommand: AsyncParsableCommand {
 
     struct Rotate: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Makes a new secret; the previous one signs too for 24 hours.")
+            abstract: "Makes a new secret. For 24 hours, both secrets sign each event.")
 
         @OptionGroup var target: Target
 
@@ -212,7 +213,7 @@ struct WebhooksCommand: AsyncParsableCommand {
         private func text(_ events: [UndeliveredDocument], of total: Int) -> String {
             guard let last = events.last else {
                 return self.after.map { "No undelivered event follows \($0)." }
-                    ?? "Every event was delivered, or still waits."
+                    ?? "Every event was delivered, or is still waiting."
             }
             var lines = events.map {
                 "\($0.entry)  \($0.id)  \($0.subject)  \($0.attempts) attempts  \($0.reason)"
@@ -230,7 +231,7 @@ struct WebhooksCommand: AsyncParsableCommand {
     struct Replay: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Redelivers events that were given up.")
 
-        @Option(help: "Only the event with this id. Without it: all, at most \(WebhookOperations.longestReplay).")
+        @Option(help: "Only the event with this id. Without it, all, at most \(WebhookOperations.longestReplay).")
         var event: String?
 
         @OptionGroup var target: Target
@@ -250,7 +251,7 @@ struct WebhooksCommand: AsyncParsableCommand {
 
     struct Remove: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Removes a webhook, with the events that wait for it.")
+            abstract: "Removes a webhook, and the events that are waiting for it.")
 
         @OptionGroup var target: Target
 

@@ -13,7 +13,7 @@ extension ProcessConfiguration {
         let error: any Error
     }
 
-    /// Reads every setting.
+    /// Reads every setting, so the configuration must not be limited to one command.
     func problems() async -> [Problem] {
         var problems: [Problem] = []
         var known: Set<String> = []

@@ -19,7 +19,7 @@ extension ProcessConfiguration {
 
     func liveState() throws -> LiveStateSettings {
         var state = LiveStateSettings()
-        state.keyspace = Keyspace(prefix: try self.prefix())
+        state.keyspace = try self.keyspace()
         state.maxSharingDuration = try self.seconds("ENROUTE_TRACKING_MAX_SHARING_SECONDS")
         state.positionLifetime = try self.seconds("ENROUTE_TRACKING_POSITION_LIFETIME_SECONDS")
         state.retention = try self.seconds("ENROUTE_JOB_RETENTION_SECONDS")
@@ -146,7 +146,7 @@ extension ProcessConfiguration {
         return name
     }
 
-    private func prefix() throws -> String {
+    func keyspace() throws -> Keyspace {
         let prefix = self.text("ENROUTE_REDIS_PREFIX") ?? ""
         guard prefix.utf8.count <= 64, !prefix.contains(where: { "{}*?[]\\ ".contains($0) || !$0.isASCII }) else {
             throw ConfigurationError(
@@ -154,7 +154,7 @@ extension ProcessConfiguration {
                     "ENROUTE_REDIS_PREFIX is \(prefix); it must be at most 64 ASCII characters without spaces and without "
                     + "{ } * ? [ ] \\.")
         }
-        return prefix
+        return Keyspace(prefix: prefix)
     }
 
     /// - Returns: `nil` where TLS is off.

@@ -8,28 +8,34 @@ import Redis
 /// The settings of this process.
 struct ProcessConfiguration {
     let sources: SettingSources
+    /// The command that reads the settings; `nil` for one that may read all. Debug builds stop at a setting whose list of
+    /// commands lacks it, so that the reference page is complete.
+    let command: String?
 
     /// - Parameters:
     ///   - file: as `SettingsFile` reads it; `nil` for the environment alone.
     ///   - command: the command that needs the settings; `nil` if it needs all. Files with secrets that it does not use need
     ///     not be readable.
     /// - Throws: `ConfigurationError` when a file cannot be read, or when something is set that is not a setting.
-    init(file: String?, command: String? = nil) throws {
+    init(file: String?, command: String?) throws {
         let settings = try file.map { (path: $0, settings: try SettingsFile(path: $0)) }
-        self.init(SettingSources(environment: ProcessInfo.processInfo.environment, file: settings))
+        self.init(SettingSources(environment: ProcessInfo.processInfo.environment, file: settings), command: command)
         let faults = self.sources.unknownNames + self.sources.fileFaults(for: command)
         guard faults.isEmpty else { throw ConfigurationError(description: faults.joined(separator: "\n")) }
     }
 
-    init(_ sources: SettingSources) { self.sources = sources }
+    init(_ sources: SettingSources, command: String? = nil) { (self.sources, self.command) = (sources, command) }
 
     // MARK: values
 
     /// Returns the text that is set, or else the default; `nil` if there is neither.
-    func text(_ name: String) -> String? { self.sources.text(name) ?? Self.setting(name).fallback.text }
+    func text(_ name: String) -> String? {
+        let setting = self.setting(name)
+        return self.sources.text(name) ?? setting.fallback.text
+    }
 
     /// Whether the setting is set, rather than left at its default.
-    func isSet(_ name: String) -> Bool { self.sources.text(name) != nil }
+    func isSet(_ name: String) -> Bool { self.sources.text(self.setting(name).name) != nil }
 
     /// - Parameter why: what to set it to, as the end of a sentence, with further advice.
     func required(_ name: String, _ why: String) throws -> String {
@@ -41,7 +47,7 @@ struct ProcessConfiguration {
     }
 
     func integer(_ name: String) throws -> Int {
-        guard case .integer(let range, _) = Self.setting(name).type, let text = self.text(name) else {
+        guard case .integer(let range, _) = self.setting(name).type, let text = self.text(name) else {
             preconditionFailure("\(name) is not a number with a default")
         }
         guard let value = Int(text), range.contains(value) else {
@@ -60,7 +66,7 @@ struct ProcessConfiguration {
     func seconds(_ name: String) throws -> Duration { .seconds(try self.integer(name)) }
 
     func choice(_ name: String) throws -> String {
-        guard case .choice(let choices) = Self.setting(name).type, let text = self.text(name) else {
+        guard case .choice(let choices) = self.setting(name).type, let text = self.text(name) else {
             preconditionFailure("\(name) is not a choice with a default")
         }
         guard choices.contains(text) else {
@@ -78,10 +84,11 @@ struct ProcessConfiguration {
         (self.text(name) ?? "").split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
     }
 
-    private static func setting(_ name: String) -> Setting {
+    private func setting(_ name: String) -> Setting {
         guard let setting = SettingsTable.setting(name) else {
             preconditionFailure("\(name) is not in the table of settings")
         }
+        if let command { assert(setting.commands.contains(command), "the commands of \(name) lack \(command)") }
         return setting
     }
 

@@ -32,7 +32,7 @@ extension ProcessConfiguration {
                 authorities: authorities)
         } catch {
             throw ConfigurationError(
-                description: "ENROUTE_PUSH_CA_FILE is \(error.path), which has no certificate in PEM format.")
+                description: "ENROUTE_PUSH_CA_FILE is \(error.path), which contains no PEM certificate.")
         }
     }
 }

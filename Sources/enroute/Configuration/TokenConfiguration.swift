@@ -82,7 +82,7 @@ extension ProcessConfiguration {
 
     private static let noKey = ConfigurationError(
         description:
-            "No key to verify tokens with: set ENROUTE_TOKEN_PUBLIC_KEY_FILES (PEM files: P-256, RSA or Ed25519), "
+            "No token verification key is set: set ENROUTE_TOKEN_PUBLIC_KEY_FILES (PEM files: P-256, RSA or Ed25519), "
             + "ENROUTE_TOKEN_JWKS_URL (where an issuer publishes its keys) or, for development, "
             + "ENROUTE_TOKEN_SECRET (HS256, at least 32 bytes).",
         isMissing: true)
@@ -164,6 +164,6 @@ func fetchFirstKeys(_ settings: GatewaySettings) async throws {
         return
     }
     throw Unavailable(
-        description: "No key to verify tokens with. \(error) "
+        description: "No token verification key is available. \(error) "
             + "To start without the issuer, set ENROUTE_TOKEN_PUBLIC_KEY_FILES too.")
 }

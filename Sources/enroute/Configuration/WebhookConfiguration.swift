@@ -15,7 +15,7 @@ extension ProcessConfiguration {
             settings = try WebhookSettings(authorities: authorities)
         } catch {
             throw ConfigurationError(
-                description: "ENROUTE_WEBHOOK_CA_FILE is \(error.path), which has no certificate in PEM format.")
+                description: "ENROUTE_WEBHOOK_CA_FILE is \(error.path), which contains no PEM certificate.")
         }
         let ranges = try self.ranges("ENROUTE_WEBHOOK_ALLOWED_NETWORKS")
         settings.isDelivering = try self.isOn("ENROUTE_WEBHOOK_DELIVERY")

@@ -27,16 +27,19 @@ struct DemoCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Recorded trip instead of a generated one: .gpx, .csv or .nmea, also with .gz.", valueName: "file"))
+            "Recorded trip instead of a generated one: .gpx, .csv or .nmea, plain or .gz.", valueName: "file"))
     var trip: String?
 
-    @Option(help: ArgumentHelp("Streets to draw: GeoJSON, also with .gz.", valueName: "file"))
+    @Option(help: ArgumentHelp("Streets to draw: GeoJSON, plain or .gz.", valueName: "file"))
     var streets: String?
 
     @Option(help: "Speed of your rider as a multiple of the recorded one, 0.25 to 8.")
     var speed: Double = 1
 
-    @Option(help: "First of four ports to listen on, 1 to \(DemoPorts.maxFirst). If one is in use, the next free ones.")
+    @Option(
+        help:
+            "First of four ports to listen on, 1 to \(DemoPorts.maxFirst). If one is in use, the next free ones are used."
+    )
     var port = 8080
 
     @Option(help: "Seed of the generated town and trip: a whole number from 0.")

@@ -22,17 +22,17 @@ struct DevCommand: AsyncParsableCommand {
         discussion: wrappable(
             """
             Starts a redis-server on a unix socket and a gateway on http://127.0.0.1:8080 that pages on localhost may use.
-            Prints four tokens that are valid for a day, curl commands that work as printed, and one that follows a job with
+            Prints four tokens that are valid for a day, curl commands ready to paste, and a command that follows a job with
             Node.js. The output is a shell script; the comments say what each command does. Ctrl-C stops everything.
 
-            With --webhook, a program on this machine receives the gateway's events (deploy/webhooks.md). Prints their secret
-            and a command that sends a test. Events that are not accepted are sent again every two seconds, for an hour.
+            With --webhook, a program on this machine receives the gateway's events (deploy/webhooks.md). The output has their
+            secret and a command that sends a test. Events that are not accepted are sent again every two seconds, for an
+            hour.
 
-            The folder .enroute-dev receives the tokens, enroute.js and an example, and is removed at the end. `enroute job`
-            and `enroute rider` find the gateway and its tokens there, without any option, and `enroute token` makes tokens
-            of further people: enroute token rider-2 --role rider. Everything is lost at the end. Not for production: see
-            `enroute serve`. Exit codes: 0 stopped, 69 the port is in use or redis-server is missing, 78
-            the folder cannot be written.
+            The folder .enroute-dev contains the tokens, enroute.js and an example, and is removed on exit. `enroute job` and
+            `enroute rider` find the gateway and its tokens there, without any option, and `enroute token` makes tokens for
+            other people: enroute token rider-2 --role rider. All data is deleted on exit. Not for production: see `enroute
+            serve`. Exit codes: 0 stopped, 69 the port is in use or redis-server is missing, 78 the folder cannot be written.
 
             Examples:
               enroute dev
@@ -44,7 +44,7 @@ struct DevCommand: AsyncParsableCommand {
     @Option(help: "Port to listen on, on 127.0.0.1: 1 to 65535, or 0 for any free one.")
     var port = 8080
 
-    @Option(help: "Number of further jobs with moving riders, 0 to \(DevRiders.most): seed-1, seed-2 and so on.")
+    @Option(help: "Number of additional jobs with moving riders, 0 to \(DevRiders.most): seed-1, seed-2 and so on.")
     var seedJobs = 0
 
     @Option(

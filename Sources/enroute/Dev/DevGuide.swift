@@ -63,7 +63,7 @@ struct DevGuide: Sendable {
         Self.firstSteps
             + self.webhooks.map { webhook in
                 Step(
-                    title: "A test event for \(webhook.url): was it accepted, or why not?",
+                    title: "Sends a test event to \(webhook.url), and prints whether it was accepted, or why not.",
                     command: #"curl -sS -X POST "$URL/api/v1/webhooks/\#(webhook.id)/test""#
                         + #" -H "Authorization: Bearer $SERVICE""#)
             }
@@ -101,7 +101,7 @@ struct DevGuide: Sendable {
     /// - Parameter seedJobs: the number of jobs with moving riders.
     func text(seedJobs: Int) -> String {
         var lines = [
-            "# enroute dev: a gateway and a redis-server for development. Ctrl-C stops both; all data is lost.",
+            "# enroute dev: a gateway and a redis-server for development. Ctrl-C stops both and deletes all data.",
             "# API reference: \(self.url)/docs",
         ]
         if seedJobs > 0 {
@@ -111,15 +111,15 @@ struct DevGuide: Sendable {
         lines += self.webhooks.map { "# Events go to \($0.url)." }
         if !self.webhooks.isEmpty {
             lines += [
-                "# WEBHOOK_SECRET signs them as https://www.standardwebhooks.com says, which has libraries to verify",
-                "# them. deploy/webhooks.md has a receiver to start with.",
+                "# They are signed with WEBHOOK_SECRET. https://www.standardwebhooks.com lists libraries that verify them,",
+                "# and deploy/webhooks.md has a receiver to start with.",
             ]
         }
         lines += ["", "# Run these lines in another terminal. The tokens are valid for a day."] + self.variables
         for step in self.steps { lines += ["", "# \(step.title)", step.command] }
         lines += [
-            "", "# A token of another person, in this folder: enroute token rider-2 --role rider",
-            "# Commands of enroute find this gateway by ENROUTE_CLIENT_FOLDER, or in this folder:",
+            "", "# A token for another person, in this folder: enroute token rider-2 --role rider",
+            "# The commands of enroute find this gateway with ENROUTE_CLIENT_FOLDER, or in this folder:",
             "#   enroute job show \(Self.job)      enroute job follow \(Self.job)      enroute rider show",
         ]
         return lines.joined(separator: "\n")

@@ -1,5 +1,5 @@
 // The secret with which `enroute dev` signs tokens. It is stored in the folder of `enroute dev`, so that `enroute token` can
-// make and explain tokens of further people there. It is valid only for the gateway of that process.
+// make and explain tokens for other people there. It is valid only for the gateway of that process.
 
 import Foundation
 
@@ -59,7 +59,8 @@ extension ProcessConfiguration {
             let signing = try DevSigning.stored(in: self.folderOfDev)
         else { return self }
         return ProcessConfiguration(
-            SettingSources(environment: ProcessInfo.processInfo.environment.merging(signing.settings) { $1 }))
+            SettingSources(environment: ProcessInfo.processInfo.environment.merging(signing.settings) { $1 }),
+            command: self.command)
     }
 
     /// The gateway of `enroute dev` and the settings with its secret; `nil` if the settings name a key of tokens, or if

@@ -107,7 +107,7 @@ extension SizingPlan {
             "Riders report steadily, are online in a zone, and their jobs have destinations; TLS is on.",
             "\(Int(Self.slowShare * 100)) % of the clients are slow, each with a full queue of \(Int(Self.queueKB)) KiB.",
             "Redis has both roles; statuses, sign-ins, REST requests and its memory are not included (deploy/sizing.md).",
-            "Costs add up. At a measured point to which it was not fitted, the model was off by "
+            "Costs are added up. At a measured point that was not used for fitting, the model was off by "
                 + "\(signed(costs.gatewayError)) for the gateway, \(signed(costs.redisError)) for Redis and "
                 + "\(signed(costs.memoryError)) for memory.",
             "Measured on \(costs.provenance): other machines differ, so measure yours (benchmarks/README.md).",

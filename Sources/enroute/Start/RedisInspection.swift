@@ -1,4 +1,4 @@
-// Inspects both Redis, for `enroute check` and before a gateway starts.
+// Inspects both Redis instances, for `enroute check` and before a gateway starts.
 
 import Gateway
 import Realtime
@@ -7,7 +7,7 @@ import Logging
 import NIOCore
 import Redis
 
-/// The inspection of both Redis that the configuration names.
+/// The inspection of both Redis instances that the configuration names.
 struct RedisInspection: Sendable {
     /// One Redis: its address, and a user that may read its configuration.
     struct Target: Sendable {

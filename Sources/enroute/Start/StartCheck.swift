@@ -1,7 +1,7 @@
-// Before a gateway accepts connections it waits until both Redis answer and the clocks agree, and checks both Redis as
-// `enroute check` does. In production it does not start when that finds an error. An unavailable Redis and a clock that is not
-// set yet are not such errors: supervisors stop restarting a process that keeps exiting, and it would have to be started by
-// hand.
+// Before a gateway accepts connections it waits until both Redis instances answer and the clocks agree, and checks both
+// as `enroute check` does. In production it does not start when that finds an error. An unavailable Redis and a clock that is
+// not set yet are not such errors: supervisors stop restarting a process that keeps exiting, and it would have to be started
+// by hand.
 
 import Gateway
 import Realtime
@@ -26,7 +26,7 @@ struct StartCheck: Sendable {
         self.logger = logger
     }
 
-    /// Returns when both Redis answer and the gateway may start. While it waits, it logs each minute what it waits for.
+    /// Returns when both Redis instances answer and the gateway may start. While it waits, it logs each minute what it waits for.
     ///
     /// - Throws: `ConfigurationError` with everything that is wrong, or `CancellationError`.
     func run() async throws {

@@ -146,13 +146,13 @@ if __name__ == "__main__":
         views.HIDDEN = ()
     elif name == "FloodsGateway":
         reconnecting.delay_range = lambda *_: (0.5, 0.5)
-        client.BURST = 1_000_000
+        client.BURST = client.SHARE = 1_000_000
     elif name == "AlwaysComesBack":
         reconnecting.is_final = lambda _: False
     elif name == "NeverComesBack":
         reconnecting.is_final = lambda _: True
     elif name == "ComesTooEarly":
-        reconnecting.delay_range = lambda end, failures: (0, 3)
+        reconnecting.delay_range = lambda *_: (0, 3)
     found = next(wrong for wrong in WRONG if wrong.__name__ == name)
     asyncio.run(Driver(found).run())
     os._exit(0)

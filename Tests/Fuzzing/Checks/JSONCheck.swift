@@ -4,7 +4,6 @@
 // JSONReader may only be stricter, and only in what its opening comment and RFC 8259 (sections 4, 6, 8.2 and 9 leave it to the
 // implementation) allow: depth, length and range of numbers, escaped or repeated names, lone surrogates. The reason of each
 // error distinguishes these from mistakes.
-// from a mistake by the reason that it gives.
 
 import EnrouteWire
 import Foundation
@@ -40,7 +39,7 @@ enum JSONCheck {
 
     private static func isStricter(_ reason: String, _ json: [UInt8]) -> Bool {
         switch reason {
-        case "nesting is deeper than 8 levels", "a number is longer than 32 characters", "a number is out of range",
+        case "nesting is deeper than 8 levels", "a number is longer than 128 characters", "a number is out of range",
             "a member name must not contain escape sequences", "a string contains an unpaired surrogate",
             "the message contains type twice":
             true
@@ -52,7 +51,7 @@ enum JSONCheck {
 
     /// A number has the value that the standard library computes.
     private static func number(_ input: [UInt8]) throws(Disagreement) {
-        guard input.count <= 32, let text = String(validating: input, as: UTF8.self),
+        guard input.count <= JSONReader.longestNumber, let text = String(validating: input, as: UTF8.self),
             text.wholeMatch(of: /-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,4})?/) != nil
         else { return }
         let report = { (acc: String, seq: String) in
@@ -67,15 +66,32 @@ enum JSONCheck {
             let read = location.fixes[0].accuracyMeters
             try require(read?.bitPattern == value.bitPattern, "\(text) is parsed as \(read ?? .nan)")
         }
-        let whole = report("1", text)
-        // A number that a Double represents exactly has at most 17 digits, so 18 suffice.
-        if let value = Int64(text), value >= 0, input.count <= 18 {
-            guard case .success(.location(let location)) = whole, location.sequence == value else {
-                throw Disagreement("\(text) is not parsed as itself: \(whole)")
+        let whole = self.wholeNumber(text)
+        let answer = report("1", text)
+        if let whole, whole >= 0 {
+            guard case .success(.location(let location)) = answer, location.sequence == whole else {
+                throw Disagreement("\(text) is not parsed as \(whole): \(answer)")
             }
-        } else if case .success = whole {
-            try require(text == "-0", "\(text) is parsed as an integer from 0")
+        } else if case .success = answer {
+            throw Disagreement("\(text) is parsed as an integer from 0")
         }
+    }
+
+    /// The value of a number, calculated by moving its decimal point as text; `nil` for a fraction, and for more than the 18
+    /// digits that always fit.
+    private static func wholeNumber(_ number: String) -> Int64? {
+        let parts = number.lowercased().split(separator: "e")
+        let decimal = parts[0].split(separator: ".")
+        let sign = decimal[0].hasPrefix("-") ? "-" : ""
+        let digits = decimal[0].drop { $0 == "-" } + (decimal.count > 1 ? decimal[1] : "")
+        let fraction = decimal.count > 1 ? decimal[1].count : 0
+        // The number of digits before the point, which may be outside of them.
+        let point = digits.count - fraction + (parts.count > 1 ? Int(parts[1]) ?? 0 : 0)
+        guard digits.contains(where: { $0 != "0" }) else { return 0 }
+        let padded = digits + String(repeating: "0", count: max(0, point - digits.count))
+        guard padded.dropFirst(max(0, point)).allSatisfy({ $0 == "0" }) else { return nil }
+        let whole = padded.prefix(max(0, point)).drop { $0 == "0" }
+        return whole.count <= 18 ? Int64(sign + whole) : nil
     }
 
     /// A string has the text that Foundation computes.

@@ -82,7 +82,7 @@ import Testing
                 #"{"type":"ping","x":\#(String(repeating: "[", count: 2000))"#,
                 #"{"type":"ping","x":\#(String(repeating: "[", count: 9))1\#(String(repeating: "]", count: 9))}"#,
                 #"{"type":"subscribe","job":"a","job":"b"}"#,
-                #"{"type":"ping","x":\#(String(repeating: "9", count: 33))}"#,
+                #"{"type":"ping","x":\#(String(repeating: "9", count: 129))}"#,
             ] {
                 try session.send(RawSocket.longFrame(0x81, Array(message.utf8)))
                 let answer = String(decoding: try session.readUntil(Array("}".utf8)), as: UTF8.self)

@@ -220,6 +220,11 @@ import Testing
                     let way = try await Self.navigation(gateway, to: stop)
                     #expect(way.status == 503 && way.text.contains("has not been looked up yet"), "\(way)")
                 }
+                func listedAt() async throws -> String? {
+                    try await gateway.client.run("ZSCORE", "zone:{-}:jobs", "job-1").text
+                }
+                try await becomes("the job is listed") { try await listedAt() != nil }
+                try await gateway.client.run("ZADD", "zone:{-}:jobs", "1", "job-1")
                 server.behave(ProviderFixtures.mapbox)
                 for stop in ["destination", "vendor"] {
                     let isKnown = try await eventually {
@@ -227,6 +232,7 @@ import Testing
                     }
                     #expect(isKnown, "\(stop)")
                 }
+                try await becomes("its last change counts in the list of open jobs") { try await listedAt() != "1" }
                 let job = try await gateway.rest("GET", "/api/v1/jobs/job-1", by: "anna", .customer)
                 #expect(try Self.geocoding(job) == "ok")
             }

@@ -76,8 +76,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("Basic eA==", "The scheme Basic of Authorization is not accepted here."),
-        ("Link 00000000000000000000000000000000", "The scheme Link of Authorization is not accepted here."),
+        ("Basic eA==", "The Authorization scheme Basic is not accepted here."),
+        ("Link 00000000000000000000000000000000", "The Authorization scheme Link is not accepted here."),
         ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm5hIn0.c2ln", "Authorization does not start with Bearer."),
     ])
     func `another scheme is named, and a token without a scheme is not repeated`(

@@ -52,7 +52,7 @@ import Testing
         for tag in ["W/\"8k2p.1795248617611-42.3-0\"", "\"\"", "\"x\"", "\"8k2p.1795248617611-42.x-0\""] {
             let refusal = try #require(JobCondition(ifMatch: [tag], ifNoneMatch: [])?.refusal(for: Self.record()))
             #expect(refusal.code == .preconditionFailed && refusal.head == Self.record().head)
-            #expect(refusal.message.hasPrefix("If-Match names no state that a job can have."), "\(tag)")
+            #expect(refusal.message.hasPrefix("If-Match is not the ETag of any job."), "\(tag)")
         }
         let other = try #require(JobCondition(ifMatch: ["\"1-1\""], ifNoneMatch: [])?.refusal(for: Self.record()))
         #expect(other.message.hasPrefix("The job has changed"))

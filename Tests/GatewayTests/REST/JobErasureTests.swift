@@ -172,6 +172,48 @@ import Testing
         }
     }
 
+    @Test func `a repeated erasure removes neither the event about it nor events about a rider with the same id`()
+        async throws
+    {
+        try await Self.run { gateway in
+            let store = WebhookStore(ledger: gateway.client, settings: gateway.settings.liveState)
+            let webhook = Webhook(
+                id: "wh_1", url: "https://shop.example/", kinds: [], secrets: [.init(text: "whsec_a", expiresAt: 0)],
+                createdAt: 1_763_856_000_000)
+            #expect(try await store.add(webhook))
+            try await gateway.client.run("SET", "webhook:{wh_1}:lease", "gateway-1")
+            try await JobListTests.create(gateway, "order-1", customer: "anna", rider: "rider-1")
+            let ofRider = LedgerEvent(
+                id: "rome.1", kind: .riderAvailabilityChanged, time: 1_763_856_000_000, subject: "order-1", data: "{}")
+            try await store.streams.append(ofRider).get()
+            // The endpoint is down: the worker moves each event to the waiting list.
+            func park() async throws {
+                for event in try await gateway.events(about: JobID("order-1")!) {
+                    let waits = try await store.park(
+                        WaitingEvent(event), for: "wh_1", attempts: 1, due: 9_000_000_000_000, by: "gateway-1")
+                    #expect(waits)
+                }
+            }
+            func waiting() async throws -> [String] {
+                let list = try await gateway.client.run("LRANGE", "webhook:{wh_1}:waiting:order-1", "0", "-1")
+                return (list.array ?? []).compactMap(\.text)
+            }
+            try await park()
+            #expect(try await waiting().contains { $0.contains("anna") })
+            for status in [204, 404, 404] {
+                let erased = try await Self.erase(gateway)
+                #expect(erased.status == status)
+                try await park()
+                let kinds = try await gateway.events(about: JobID("order-1")!).map(\.kind)
+                #expect(kinds == [.riderAvailabilityChanged, .erased])
+                let left = try await waiting()
+                #expect(left.count == 2 && left[0].contains("rome.1") && left[1].contains("enroute.job.erased"))
+                #expect(!left.contains { $0.contains("anna") })
+            }
+            #expect(try await store.read("wh_1")?.waiting == 2)
+        }
+    }
+
     @Test func `a job that is created again has its own history, and its rider can share its position`() async throws {
         try await Self.run { gateway in
             _ = try await Self.travel(gateway)

@@ -191,6 +191,35 @@ import Testing
         }
     }
 
+    @Test func `a job that is written again stays on the lists of its people as long as it exists, behind newer jobs`()
+        async throws
+    {
+        let lists = [("jobs:rider:{rider-1}", "rider=rider-1"), ("jobs:customer:{anna}", "customer=anna")]
+        try await Self.run { gateway in
+            let (now, day) = (Int64(Date.now.timeIntervalSince1970 * 1000), Int64(86_400_000))
+            for (job, age) in [("old", 8 * day), ("middle", day)] {
+                try await Self.create(gateway, job, customer: "anna", rider: "rider-1")
+                for (list, _) in lists { try await gateway.client.run("ZADD", list, "\(now - age)", job) }
+            }
+            let written = try await gateway.rest(
+                "PUT", "/api/v1/jobs/old", by: "orders", .service, #"{"kind":"delivery","customer":"anna"}"#)
+            #expect(written.status == 200, "\(written.text)")
+            let retention = gateway.settings.liveState.retention.milliseconds
+            for (list, _) in lists {
+                try await becomes("the entry outlives the record: \(list)") {
+                    let score = try await gateway.client.run("ZSCORE", list, "old").text.flatMap { Int64($0) } ?? 0
+                    return score > now - 7 * day + retention
+                }
+            }
+            // A new job removes the entries that are too old.
+            try await Self.create(gateway, "new", customer: "anna", rider: "rider-1")
+            for (_, query) in lists {
+                let list = try await Self.list(gateway, query, by: "orders", .service)
+                #expect(list.jobs == ["new", "middle", "old"], "\(list.text)")
+            }
+        }
+    }
+
     @Test func `a job changes lists with its rider and customer, and a reader removes what is stale`() async throws {
         try await Self.run { gateway in
             try await Self.create(gateway, "a", customer: "anna", rider: "rider-1")

@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (#"{"kind":"service","customer":"anna",}"#, "must be a JSON object."),
+        (#"{"kind":"service","customer":"anna",}"#, "The body is not valid JSON."),
         (#"{"kind":"service","customer":"anna","customer":"bert"}"#, "duplicate members"),
         (#"{"kind":"service","customer":"anna","custom\u0065r":"bert"}"#, "duplicate members"),
         ("\u{FEFF}" + #"{"kind":"service","customer":"anna"}"#, "without a byte order mark"),

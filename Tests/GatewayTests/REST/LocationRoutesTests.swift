@@ -135,7 +135,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", 400, "JSON object"), ("{", 400, "JSON object"), (#"{"fixes":[]}x"#, 400, "JSON object"),
+        ("", 400, "It needs a JSON object."), ("{", 400, "The body is not valid JSON."),
+        (#"{"fixes":}"#, 400, "The body is not valid JSON."), (#"{"fixes":[]}x"#, 400, "The body is not valid JSON."),
         (#"{"\u0061":1,"fixes":[]}"#, 422, "must not contain escape"),
         ("[]", 422, "expected an object"), ("{}", 422, "at least one fix"),
         (#"{"fixes":[]}"#, 422, "at least one fix"),

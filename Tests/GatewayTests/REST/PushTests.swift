@@ -234,6 +234,32 @@ import Webhooks
         }
     }
 
+    @Test func `a browser that has waited for its whole lifetime is told nothing, although a later one still waits`()
+        async throws
+    {
+        try await Self.run { gateway, service in
+            let (job, late, browser) = (try await gateway.travellingJob(), TestBrowser(), TestBrowser())
+            let grant = Grant(
+                person: PersonID("anna")!, role: .customer, token: TokenIdentity(id: "t-1", issuedAt: 1_700_000_000))
+            let subscription = PushSubscriptions.Subscription(
+                endpoint: "https://push.invalid:\(service.port)/late", keys: .init(p256dh: late.p256dh, auth: late.auth)
+            )
+            let now = Int64(Date.now.timeIntervalSince1970 * 1000)
+            #expect(
+                try await Self.stored(gateway).add(.init(subscription, by: grant, until: now), to: job, asOf: 0).get()
+                    == .added)
+            #expect(try await Self.subscribe(browser, gateway, service).status == 200)
+            try await gateway.connect("rider-1", .rider) { rider, answers in
+                try await rider.send(.travel(job: job, active: true))
+                _ = try await answers.travelAnswer()
+                try await rider.report(job, step: 100)
+                try await gateway.waitForMetric(#"enroute_push_messages_total{outcome="sent"} 1"#)
+                try await gateway.waitForMetric(#"enroute_push_messages_total{outcome="refused"} 1"#)
+            }
+            #expect(service.questions.map(\.uri) == ["/1"])
+        }
+    }
+
     @Test func `an erased job leaves no browser behind`() async throws {
         try await Self.run { gateway, service in
             let (job, browser) = (try await gateway.travellingJob(), TestBrowser())

@@ -151,7 +151,9 @@ public actor FakeGateway: Transport {
         let report = (try? JSONSerialization.jsonObject(with: request.body ?? Data())) as? [String: Any] ?? [:]
         self.note(String(decoding: request.body ?? Data(), as: UTF8.self))
         self.report(report, for: [job])
-        let answer: [String: Any] = ["job": job.rawValue, "accepted": [job.rawValue], "stale": [], "refused": []]
+        let answer: [String: Any] = [
+            "job": job.rawValue, "accepted": [job.rawValue], "stale": [], "refused": [], "serverTime": self.serverTime,
+        ]
         return TransportResponse(status: 200, body: try JSONSerialization.data(withJSONObject: answer))
     }
 
@@ -171,11 +173,10 @@ public actor FakeGateway: Transport {
         }
         switch type {
         case "auth":
-            let now = Int(Date().addingTimeInterval(self.clockSkew).timeIntervalSince1970 * 1000)
-            self.send(["type": "welcome", "session": "fake", "serverTime": now, "pingIntervalSeconds": 25], to: socket)
-        case "ping":
-            let now = Int(Date().addingTimeInterval(self.clockSkew).timeIntervalSince1970 * 1000)
-            self.send(["type": "pong", "serverTime": now], to: socket)
+            self.send(
+                ["type": "welcome", "session": "fake", "serverTime": self.serverTime, "pingIntervalSeconds": 25],
+                to: socket)
+        case "ping": self.send(["type": "pong", "serverTime": self.serverTime], to: socket)
         case "subscribe":
             guard let job, let snapshot = self.jobs[job]?.snapshot(since: message["since"] as? [String: Any]) else {
                 let error = EnrouteError(.notFound, "There is no such job, or you have no access to it.")
@@ -199,6 +200,9 @@ public actor FakeGateway: Transport {
     }
 
     // MARK: parts
+
+    /// ms since the epoch.
+    private var serverTime: Int { Int(Date().addingTimeInterval(self.clockSkew).timeIntervalSince1970 * 1000) }
 
     private func report(_ report: [String: Any], for jobs: [JobID]) {
         guard let newest = (report["fixes"] as? [[String: Any]])?.first, let latitude = newest["lat"] as? Double,

@@ -220,6 +220,23 @@ extension FakeGateway {
         await client.stop()
     }
 
+    @Test func `a credential function that hangs during a renewal is called again`() async throws {
+        let (gateway, calls) = (FakeGateway(), Answers(0))
+        let claims = Data(#"{"exp":\#(Int(Date().timeIntervalSince1970) + 40)}"#.utf8).base64EncodedString()
+        let configuration = await gateway.configuration {
+            await calls.set(await calls.value + 1)
+            if await calls.value > 1 { await Self.hang() }
+            return .token("a.\(claims.replacing("=", with: "")).c")
+        }
+        // The renewal is due after 20 s, and the function is given up after 15 s.
+        let client = EnrouteClient(configuration, timebase: Timebase(speed: 20))
+        await client.start()
+        try await eventually { await calls.value >= 3 }
+        #expect(await client.connectionState.isOpen)
+        #expect(await gateway.connections == 1)
+        await client.stop()
+    }
+
     /// Ignores its cancellation, as some sign-in libraries do.
     private static func hang() async { await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in } }
 

@@ -197,6 +197,28 @@ import Testing
         #expect(client.state == self.open)
     }
 
+    @Test func `an expired token is replaced at once after failures too, and a second time only after a delay`() {
+        var client = PlayedClient.open()
+        for _ in 0..<5 {
+            client.closes(1006)
+            // The next attempt has begun, and has not failed yet.
+            client.pass(15_500)
+        }
+        client.welcome()
+        client.credential = .token("newer")
+        client.closes(4005, "expired")
+        #expect(client.log.last?.hasSuffix("waiting 0 after 4005") == true)
+        client.pass(0)
+        client.welcome()
+        client.credential = .token("newest")
+        client.closes(4005, "expired")
+        client.pass(100)
+        #expect(!client.state.isOpen && client.sent("auth").last?.contains("newest") == false)
+        client.pass(30_000)
+        client.welcome()
+        #expect(client.state == self.open && client.sent("auth").last?.contains("newest") == true)
+    }
+
     @Test func `a token is renewed a minute before it expires, and again after a refusal`() throws {
         let token = { (expiry: Int) in
             let claims = Data(#"{"exp":\#(expiry)}"#.utf8).base64EncodedString().replacing("=", with: "")

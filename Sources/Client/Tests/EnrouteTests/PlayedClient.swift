@@ -26,6 +26,8 @@ struct PlayedClient {
     var fetches = 0
     var newerTokens = 0
     var answersPings = false
+    /// The gateway's clock minus this device's, for its pongs.
+    private var ahead = 0.0
     /// The events so far, each line once: `<ms> <event>`, as in the fault scripts.
     var log: [String] = []
     var credential: Credential? = .token("t")
@@ -118,7 +120,7 @@ struct PlayedClient {
             if let type = text.firstMatch(of: /"type":"(\w+)"/)?.1, type != "auth" { self.note("sends \(type)") }
             self.machine.connection(at: self.moment) { $0.sent(characters: text.utf8.count, attempt: attempt) }
             guard self.answersPings, text.contains("ping") else { return }
-            let pong = ServerMessage.pong(serverTime: self.moment.wall)
+            let pong = ServerMessage.pong(serverTime: self.gatewayTime)
             self.machine.received(pong, attempt: attempt, at: self.moment)
         case .connection(.close): break
         case .connectionState(let state):
@@ -154,6 +156,15 @@ struct PlayedClient {
         case .background: "background"
         case .stopped: "stopped"
         }
+    }
+
+    /// The gateway's clock, which no correction of this device's changes.
+    var gatewayTime: Double { self.moment.wall + self.ahead }
+
+    /// Sets this device's clock, as its owner or its network does.
+    mutating func setClock(by milliseconds: Double) {
+        self.moment.wall += milliseconds
+        self.ahead -= milliseconds
     }
 
     func events(of reader: Int) -> [String] { self.readers[reader] ?? [] }

@@ -74,6 +74,30 @@ import Testing
         #expect(taken <= 30 + 150)
     }
 
+    @Test(arguments: [(1.0, 1.0, 0.75), (4, 3, 3), (10, 7, 3.75), (40, 30, 15), (1_000, 30, 15)])
+    func `the client sends at three quarters of the gateway's limits, and at most at its own`(
+        limit: Double, burst: Double, perSecond: Double
+    ) {
+        let rate = [1: 1.0, 4: 4, 10: 5, 40: 20, 1_000: 500][limit]
+        var budget = MessageBudget(WireLimits(messagesPerSecond: rate, messagesBurst: limit), now: 0)
+        var taken = 0.0
+        while budget.take(at: 0) == 0 { taken += 1 }
+        #expect(taken == burst)
+        let inAMinute = stride(from: 0.0, to: 60_000, by: 10).count { budget.take(at: $0) == 0 }
+        #expect(abs(Double(inAMinute) - 60 * perSecond) <= 1)
+    }
+
+    @Test func `a gateway that states no limits, or odd ones, is sent the usual number of messages, or at least a few`()
+    {
+        for (rate, burst, taken) in [(nil, nil, 30), (0, 0, 1), (-5, -5, 1), (1e300, 1e300, 30)]
+            as [(Double?, Double?, Int)]
+        {
+            var budget = MessageBudget(WireLimits(messagesPerSecond: rate, messagesBurst: burst), now: 0)
+            #expect((0..<100).count { _ in budget.take(at: 0) == 0 } == taken)
+            #expect(budget.take(at: 0) <= 1_334)
+        }
+    }
+
     @Test func `a token is renewed a minute before it expires, a short one at half of its life`() {
         #expect(TokenRenewal.delay(expiry: 900_000, serverTime: 0) == 840_000)
         #expect(TokenRenewal.delay(expiry: 80_000, serverTime: 0) == 40_000)
@@ -89,14 +113,14 @@ import Testing
 
     @Test func `the gateway's clock is measured with the fastest answers`() {
         var clock = ServerClock()
-        clock.connected()
-        clock.asked(at: 1_000)
+        clock.restarted()
+        clock.asked(at: Moment(now: 1_000, wall: 1_000))
         clock.answered(serverTime: 6_050, at: 1_100)
         #expect(clock.offset == 5_000)
-        clock.asked(at: 2_000)
+        clock.asked(at: Moment(now: 2_000, wall: 2_000))
         clock.answered(serverTime: 99_000, at: 4_000)
         #expect(clock.offset == 5_000)
-        clock.asked(at: 5_000)
+        clock.asked(at: Moment(now: 5_000, wall: 5_000))
         clock.answered(serverTime: 1e300, at: 5_001)
         #expect(clock.offset == 5_000)
     }
@@ -106,7 +130,7 @@ import Testing
         offset: Double
     ) {
         var clock = ServerClock()
-        clock.asked(at: 0)
+        clock.asked(at: Moment(now: 0, wall: 0))
         clock.answered(serverTime: offset, at: 0)
         let taken = Date(ms: 1_996_000)
         for at in [taken, taken.addingTimeInterval(offset / 1000)] {

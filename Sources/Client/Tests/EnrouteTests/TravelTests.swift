@@ -79,6 +79,39 @@ import Testing
         #expect(self.resumptions(client).count == 1 && client.sent("location").count == 1)
     }
 
+    @Test func `while another device reports, nothing is sent for its jobs until travel mode is switched on`() {
+        var client = self.reconnected(Self.job, "visit-2")
+        for (job, ref) in zip(
+            [Self.job, "visit-2"], client.sent("travel").suffix(2).compactMap { $0.firstMatch(of: /"ref":"(\d+)"/)?.1 })
+        {
+            client.says(#"{"type":"ok","replyTo":"travel","job":"\#(job)","ref":"\#(ref)","deadline":5}"#)
+        }
+        func report(_ jobs: JobID...) {
+            let at = client.moment.wall
+            client.change { $0.report(.at(at), jobs: jobs, battery: nil, at: $1) }
+            client.pass(1_000)
+        }
+        report(Self.job, "visit-2")
+        self.refuse(&client, "location", "other_device")
+        for _ in 0..<5 { report(Self.job) }
+        #expect(client.sent("location").count == 1 && client.outcomes.count == 1)
+        report(Self.job, "visit-2")
+        #expect(client.sent("location").last?.contains(#""job":"visit-2""#) == true)
+        let request = self.start(&client)
+        client.says(#"{"type":"ok","replyTo":"travel","job":"visit-1","ref":"\#(request)","deadline":5}"#)
+        report(Self.job)
+        #expect(client.sent("location").last?.contains(#""job":"visit-1""#) == true)
+    }
+
+    @Test func `after a refused resumption nothing is sent for a job that another device reports`() {
+        var client = self.reconnected(Self.job)
+        self.refuse(&client, "travel", "other_device")
+        let at = client.moment.wall
+        client.change { $0.report(.at(at), jobs: [Self.job], battery: nil, at: $1) }
+        client.pass(10_000)
+        #expect(client.sent("location").isEmpty && client.outcomes.count == 1)
+    }
+
     @Test func `a refused location is older than the request that switches travel mode on now`() {
         var client = PlayedClient.open()
         let at = client.moment.wall

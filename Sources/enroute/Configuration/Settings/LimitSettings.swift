@@ -50,7 +50,7 @@ struct LimitSetting: Sendable {
         LimitSetting("PONG_TIMEOUT_SECONDS", \.pongSeconds, 1...60, "seconds", "Time for the pong that answers it."),
         LimitSetting(
             "SESSION_AGE_SECONDS", \.sessionAgeSeconds, 0...604_800, "seconds; 0 for no limit",
-            "Maximum age of a session; each is moved at an age between half of it and all of it."),
+            "Maximum age of a session; each is moved at a random age between half of it and all of it."),
         LimitSetting(
             "WRITE_STALL_SECONDS", \.writeStallSeconds, 1...600, "seconds",
             "Time without progress after which a client that does not read is disconnected."),
@@ -80,7 +80,7 @@ struct LimitSetting: Sendable {
             "Sessions of one IP address (IPv6: one /64) on a gateway."),
         LimitSetting(
             "CONNECTIONS_PER_ADDRESS", \.connectionsPerAddress, 0...1_000_000, "0 for no limit",
-            "Connections of one address on a gateway, of REST and pages too."),
+            "Connections of one address on a gateway, including those of REST and pages."),
         LimitSetting(
             "PICKUP_DISTANCE_KM", \.pickupKilometers, 0...20_100, "kilometers; 0 for no limit",
             "Distance from pickup to destination; a longer one suggests swapped coordinates."),

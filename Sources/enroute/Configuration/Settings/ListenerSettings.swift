@@ -21,14 +21,14 @@ extension SettingsTable {
                 details: """
                     The log goes to standard error, one line for each event. Positions and tokens are never logged, at
                     any level.
-                    """, commands: ["serve", "audit", "revoke", "webhooks"]),
+                    """, commands: ["serve", "audit", "revoke", "webhooks", "token"]),
             Setting(
                 "ENROUTE_LOG_FORMAT", .choice(LogFormat.allCases.map(\.rawValue)), default: .value("logfmt"),
                 "The encoding of log lines.",
                 details: """
                     `logfmt` is for people and for collectors that parse it. `json` writes one JSON object in each line,
                     with the same keys; all values are strings.
-                    """, commands: ["serve", "audit", "revoke", "webhooks"]),
+                    """, commands: ["serve", "audit", "revoke", "webhooks", "token"]),
             Setting(
                 "ENROUTE_GATEWAY_NAME", .text("1 to 253 characters of `A-Z a-z 0-9 . _ -`"),
                 default: .computed("the host's name") { ProcessInfo.processInfo.hostName },
@@ -73,8 +73,8 @@ extension SettingsTable {
                 "ENROUTE_LISTEN_TRUSTED_PROXIES", .list("an IP address, or a network such as `10.0.0.0/8`"),
                 "Load balancers whose X-Forwarded-For header is trusted.",
                 details: """
-                    Without it, all clients behind a load balancer share the balancer's address, and with it the limits
-                    per address. Addresses in the header may have ports. If an entry of the header is not an address,
+                    Without it, all clients behind a load balancer share the balancer's address, and so its limits per
+                    address. Addresses in the header may have ports. If an entry of the header is not an address,
                     the connection counts as the balancer's.
                     """),
             Setting(
@@ -127,8 +127,8 @@ extension SettingsTable {
                 "ENROUTE_TLS_RECORD_LAYER", .choice(["builtin", "openssl"]), default: .value("builtin"),
                 "Who encrypts outgoing records: the gateway, or OpenSSL (slower).",
                 details: """
-                    OpenSSL does the handshake in both cases. `openssl` is a fallback in case the built-in record
-                    layer causes trouble.
+                    OpenSSL does the handshake in both cases. `openssl` is a fallback in case the built-in record layer
+                    causes problems.
                     """),
         ])
 }

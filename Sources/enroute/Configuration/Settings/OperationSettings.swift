@@ -26,7 +26,7 @@ extension SettingsTable {
     static let draining = SettingGroup(
         "Stopping",
         """
-        Give the process as long to stop as both settings together, and 5 s more (`terminationGracePeriodSeconds` in
+        Give the process at least the sum of both settings, plus 5 s, to stop (`terminationGracePeriodSeconds` in
         Kubernetes, `TimeoutStopSec` in systemd).
         """,
         [
@@ -50,7 +50,10 @@ extension SettingsTable {
             Setting(
                 "ENROUTE_OVERLOAD_LOOP_LAG_MS", .integer(1...60_000, unit: "milliseconds"),
                 default: .number(overloadBounds.loopLagMilliseconds), "Event-loop lag that counts as overload.",
-                details: "When an event loop lags that much in half of the measurements of the last second."),
+                details: """
+                    A gateway is overloaded when an event loop lags by this much in half of the measurements of the last
+                    second.
+                    """),
             Setting(
                 "ENROUTE_OVERLOAD_DESCRIPTOR_PERCENT", .integer(1...100, unit: "percent"),
                 default: .number(overloadBounds.descriptorPercent),
@@ -60,7 +63,10 @@ extension SettingsTable {
                 "ENROUTE_OVERLOAD_MEMORY_MB", .integer(0...1_048_576, unit: "MiB; 0 for no limit"),
                 default: .number(overloadBounds.memoryBytes / 1_048_576),
                 "Resident memory above which idle sessions are closed.",
-                details: "Newest first, with close code 4004. No new connections are accepted until memory is below it."
+                details: """
+                    The newest are closed first, with close code 4004. No new connections are accepted until memory use is
+                    below this.
+                    """
             ),
         ])
 }

@@ -17,7 +17,7 @@ extension SettingsTable {
                     """),
             Setting(
                 "ENROUTE_PAGES_NAME", .text("1 to 40 characters"), default: .value(REST.PageSettings.defaultName),
-                "Your name, on the customer’s page and on the home screen of a phone.",
+                "Your name, on the customer's page and on the home screen of a phone.",
                 details: """
                     The customer's page is installed under this name, the others as `<name> Rider` and
                     `<name> Operations`.
@@ -39,21 +39,21 @@ extension SettingsTable {
                 "The same for dark pages.", details: "It must be light enough to be read on a dark page."),
             Setting(
                 "ENROUTE_PAGES_SUPPORT_URL", .text("`https://…`, `mailto:…` or `tel:…`"),
-                "Where customers get help: the customer’s page links to it.",
+                "Where customers get help: the customer's page links to it.",
                 details: "Without it the page offers no help."),
             Setting(
                 "ENROUTE_PAGES_NOTES", .choice(REST.CustomerAction.allCases.map(\.rawValue)),
                 default: .value(libraryDefaults.customerNotes.rawValue),
-                "Who may leave a note for the rider on the customer’s page.",
+                "Who may leave a note for the rider on the customer's page.",
                 details: """
                     `signed-in`: the customer with a token. `links`: everybody with a tracking link too, because most
                     customers have nothing else. The page then no longer offers to share the link, because whoever has it
-                    reads and changes the note. Riders and operations staff read the note in any case.
+                    can read and change the note. Riders and operations staff read the note in any case.
                     """),
             Setting(
                 "ENROUTE_PAGES_CANCEL", .choice(REST.CustomerAction.allCases.map(\.rawValue)),
                 default: .value(libraryDefaults.customerCancelling.rawValue),
-                "Who may cancel on the customer’s page, while the status allows it.",
+                "Who may cancel on the customer's page, while the status allows it.",
                 details: """
                     Customers can cancel in `pending_vendor_acceptance`, `assigned` and `allocation_failed`. The values are
                     those of `ENROUTE_PAGES_NOTES`. The order system is notified as of any change of status.
@@ -68,21 +68,21 @@ extension SettingsTable {
                     """),
             Setting(
                 "ENROUTE_PAGES_PHOTO_ORIGINS", .list("`https://host` or `https://host:port`"),
-                "Origins from which pages may load riders’ photos.",
+                "Origins from which pages may load riders' photos.",
                 details: """
                     Without it the pages show no photos, and browsers load no image from another site. Photos that a browser
                     loads from another origin reveal its address to that origin, so name only hosts that you operate.
                     """),
             Setting(
                 "ENROUTE_PAGES_FRAME_ANCESTORS", .list("an origin such as `https://shop.example`"),
-                "Web pages that may show the customer’s page in a frame.",
+                "Web pages that may show the customer's page in a frame.",
                 details: """
-                    The customer’s page is sent with these origins as `frame-ancestors` of its Content-Security-Policy.
+                    The customer's page is sent with these origins as `frame-ancestors` of its Content-Security-Policy.
                     Without it, no page may frame it. The rider's page and the operations page can never be framed.
                     """),
             Setting(
                 "ENROUTE_PAGES_LANGUAGES_DIR", .text("path of a directory"),
-                "Additional languages for the customer’s page: a file for each, such as `fr.json`.",
+                "Additional languages for the customer's page: a file for each, such as `fr.json`.",
                 details: """
                     `enroute config --language-template` prints a file to translate, with all texts in English. A text that
                     a file lacks stays English and is listed in a warning when the gateway starts; an unknown
@@ -99,13 +99,13 @@ extension SettingsTable {
                     one.
                     """),
             Setting(
-                "ENROUTE_PAGES_STREETS_FILE", .text("path of a GeoJSON file, also with .gz"),
+                "ENROUTE_PAGES_STREETS_FILE", .text("path of a GeoJSON file, plain or .gz"),
                 "Streets to draw on a map without tiles.",
                 details: """
                     Streets are drawn by their class and with their names, and water, parks and buildings below them, if the
                     file contains them: OpenStreetMap's tags (`highway`, `waterway`, `railway`, `natural`, `leisure`,
                     `landuse`, `building`, `name`), or the `class` or `kind` of a vector tile schema. Everything else in the
-                    file is left out.
+                    file is ignored.
                     """),
             Setting(
                 "ENROUTE_PAGES_LEAFLET_DIR", .text("path of a directory"),

@@ -11,12 +11,12 @@ extension SettingsTable {
     private static let dailyLimit = SettingType.integer(0...1_000_000_000, unit: "0 for no limit")
     private static let systemAuthorities = SettingDefault.described("the system's certificate authorities")
     private static let httpsURL = SettingType.text("`https://…`; `http://…` for this machine only")
-    private static let perDay = "All gateways together, for each day in UTC."
+    private static let perDay = "Counts the requests of all gateways; days are in UTC."
 
     static let arrivals = SettingGroup(
         "Arrival times",
         """
-        Without a provider, and while no provider answers, the streets of a file are used, and then the built-in
+        Without a provider, and while no provider answers, a gateway uses the streets of a file, or else its built-in
         estimator. Azure Maps and Mapbox know the traffic; they receive the rider's location and the destination.
         """,
         [
@@ -24,13 +24,13 @@ extension SettingsTable {
                 "ENROUTE_ETA_INTERVAL_SECONDS", .integer(10...60, unit: "seconds"),
                 default: .seconds(libraryDefaults.arrivals.interval),
                 "How often the arrival time of a followed job is updated.",
-                details: "At most one request to a provider for each job in that time, by all gateways together."),
+                details: "In that time, all gateways together send a provider at most one request for each job."),
             Setting(
                 "ENROUTE_ETA_BEFORE_PICKUP", .onByDefault, default: .value("on"),
                 "Whether a delivery has an arrival time before its rider is on the way.",
                 details: """
-                    It follows from the status, from the two settings below and from the route from the vendor to the
-                    customer; both places must be known, and a rider assigned. The rider's position is not used.
+                    It is calculated from the status, the two settings below and the route from the vendor to the
+                    customer. Both places must be known, and a rider must be assigned. The rider's position is not used.
                     """),
             Setting(
                 "ENROUTE_ETA_PREPARATION_SECONDS", .integer(0...86_400, unit: "seconds"),
@@ -39,7 +39,7 @@ extension SettingsTable {
             Setting(
                 "ENROUTE_ETA_PICKUP_SECONDS", .integer(0...86_400, unit: "seconds"),
                 default: .seconds(.seconds(Int64(libraryDefaults.arrivals.early.pickupSeconds))),
-                "How long it usually takes from then until the rider leaves with it."),
+                "How long a ready order usually waits until the rider leaves with it."),
             Setting(
                 "ENROUTE_ETA_PROVIDER_ORDER", .list("`azure_maps`, `mapbox` or `osrm`"),
                 default: .value(ProcessConfiguration.providerOrder.joined(separator: ",")),
@@ -52,7 +52,8 @@ extension SettingsTable {
                 "ENROUTE_ETA_OSRM_URL", .text("a URL such as `http://osrm:5000`"), "Your own OSRM server.",
                 secrecy: .url),
             Setting(
-                "ENROUTE_ETA_OSRM_DAILY_LIMIT", dailyLimit, default: .number(0), "Requests to OSRM a day.",
+                "ENROUTE_ETA_OSRM_DAILY_LIMIT", dailyLimit, default: .number(0),
+                "Maximum number of requests to OSRM per day.",
                 details: perDay),
             Setting(
                 "ENROUTE_ETA_AZURE_KEY", .text("printable ASCII without spaces"), "Key for Azure Maps.",
@@ -62,7 +63,8 @@ extension SettingsTable {
                 secrecy: .url),
             Setting(
                 "ENROUTE_ETA_AZURE_DAILY_LIMIT", dailyLimit, default: .number(ProcessConfiguration.defaultDailyLimit),
-                "Requests to Azure Maps a day.", details: perDay + " Above it the next provider is used."),
+                "Maximum number of requests to Azure Maps per day.",
+                details: perDay + " Above it, the next provider is used."),
             Setting(
                 "ENROUTE_ETA_MAPBOX_TOKEN", .text("printable ASCII without spaces"), "Access token for Mapbox.",
                 secrecy: .secret),
@@ -71,8 +73,8 @@ extension SettingsTable {
                 details: "Used for geocoding too.", secrecy: .url),
             Setting(
                 "ENROUTE_ETA_MAPBOX_DAILY_LIMIT", dailyLimit, default: .number(ProcessConfiguration.defaultDailyLimit),
-                "Requests for arrival times to Mapbox a day.",
-                details: perDay + " Above it the next provider is used."),
+                "Maximum number of requests to Mapbox for arrival times per day.",
+                details: perDay + " Above it, the next provider is used."),
             Setting(
                 "ENROUTE_STREETS_FILE", .text("path of a file that `enroute streets build` wrote"),
                 "The streets for arrival times when no provider answers.",
@@ -81,8 +83,8 @@ extension SettingsTable {
                     if there are no tiles and no `ENROUTE_PAGES_STREETS_FILE`. Followers see riders on these streets.
 
                     To replace the streets, build a new file under the same name and restart the gateway. When an upgrade
-                    changes the format of the file, build it under another name and change this setting together with each
-                    gateway.
+                    changes the format of the file, build it under another name, and change this setting when you upgrade
+                    each gateway.
                     """),
         ])
 
@@ -98,11 +100,11 @@ extension SettingsTable {
                 "Access token for geocoding with Mapbox.", secrecy: .secret),
             Setting(
                 "ENROUTE_GEOCODING_DAILY_LIMIT", dailyLimit, default: .number(ProcessConfiguration.defaultDailyLimit),
-                "Geocoding requests a day.", details: perDay),
+                "Maximum number of geocoding requests per day.", details: perDay),
         ])
 
     static let events = SettingGroup(
-        "Events", "AWS SNS and AWS SQS as sources of events, beside `POST /api/v1/events`.",
+        "Events", "AWS SNS and AWS SQS as sources of events, in addition to `POST /api/v1/events`.",
         [
             Setting(
                 "ENROUTE_SNS_TOPICS", .list("the ARN of a topic"), "AWS SNS topics whose events are accepted.",
@@ -122,11 +124,11 @@ extension SettingsTable {
             Setting(
                 "ENROUTE_SNS_MAX_AGE_SECONDS", .integer(0...31_536_000, unit: "seconds; 0 for no limit"),
                 default: .number(SNSVerifier.usualOldestSeconds), "Age above which an SNS message is refused.",
-                details: "Older messages are answered 403. SNS itself retries for an hour at most."),
+                details: "Older messages are answered with 403. SNS itself retries for an hour at most."),
             Setting(
                 "ENROUTE_SQS_QUEUE_URL", .text("`https://sqs.<region>.amazonaws.com/<account>/<name>`"),
                 "AWS SQS queue to receive events from.",
-                details: "Every gateway may poll the same queue. `http://…` is allowed for this machine only.",
+                details: "All gateways may poll the same queue. `http://…` is allowed for this machine only.",
                 secrecy: .url),
             Setting(
                 "AWS_REGION", .text("a region such as `eu-central-1`"),

@@ -12,8 +12,8 @@ extension SettingsTable {
                 "ENROUTE_PUSH_KEY_FILE", .text("path of a PEM file with a P-256 private key"),
                 "The key with which this site signs its push messages (VAPID).",
                 details: """
-                    The same for all gateways. Make one: `openssl ecparam -genkey -name prime256v1 -noout -out push.pem`.
-                    With another key, browsers have to subscribe again.
+                    Use the same key for all gateways. To create one: `openssl ecparam -genkey -name prime256v1 -noout -out
+                    push.pem`. When the key changes, browsers have to subscribe again.
                     """, commands: ["serve"]),
             Setting(
                 "ENROUTE_PUSH_CONTACT", .text("`mailto:` with an e-mail address, or an https URL"),

@@ -12,7 +12,8 @@ struct Setting: Sendable {
     /// More for the reference page: consequences, examples, what happens at the limits. Empty if the summary is enough.
     let details: String
     let secrecy: Secrecy
-    /// The commands that use it; `check` and `config` read every setting.
+    /// The commands that use it, without `check` and `config`, which read every setting. A command that is not listed must not
+    /// read it (`ProcessConfiguration.command`).
     let commands: [String]
 
     /// How `enroute config` prints a value.

@@ -19,7 +19,7 @@ enum SettingsReference {
         environment takes precedence over it. An empty value counts as not set.
 
         `enroute config` prints the effective configuration: every setting, its value, and where the value comes from. It masks
-        secrets, reports everything that is wrong, and ends with exit code 78 when something is. Start from
+        secrets, reports all errors, and ends with exit code 78 if there are any. Start from
         [enroute.env.example](enroute.env.example), a file with every setting.
 
         A configuration file has lines of `NAME=value`, as a `.env` file does. `export`, quotes, comments and blank lines are
@@ -31,11 +31,11 @@ enum SettingsReference {
         error. Use it with [credentials of
         systemd](systemd/README.md#credentials) and secrets of Kubernetes.
 
+        *Used by* lists the commands that use a setting. Where it is missing, only `enroute serve` does. `enroute check` and
+        `enroute config` read every setting.
+
         An unknown name is an error too, in the file and among the variables that begin with `ENROUTE_`, and the closest known
         name is suggested. Variables that Kubernetes sets for services called `enroute…` are ignored.
-
-        *Used by* lists the commands that need a setting; a setting without that line is for `serve`. `check` and `config` read every
-        setting.
         """
 
     static var page: String {

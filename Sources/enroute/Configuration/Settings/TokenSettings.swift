@@ -4,6 +4,8 @@ import Access
 
 extension SettingsTable {
     private static let uses = ["serve", "token"]
+    /// `replay` uses the secret of `enroute dev` only where no key is set.
+    private static let usesOfKeys = ["serve", "token", "replay"]
     private static let claim =
         "path of a claim, such as `realm_access.roles`; see [Claims](identity-providers.md#claims)"
 
@@ -12,12 +14,12 @@ extension SettingsTable {
         """
         A gateway needs at least one key to verify JSON Web Tokens with: public keys in files, an issuer that publishes its
         keys, or, for development, a shared secret. [identity-providers.md](identity-providers.md) has settings for Auth0,
-        Cognito, Firebase, Keycloak and a backend of your own. `enroute token inspect` says what a token may do.
+        Cognito, Firebase, Keycloak and a backend of your own. `enroute token inspect` explains what a token permits.
         """,
         [
             Setting(
                 "ENROUTE_TOKEN_PUBLIC_KEY_FILES", .list("path of a PEM file"), "Public keys that verify tokens.",
-                details: "P-256 (ES256), RSA with 2048 bits or more (RS256) and Ed25519 (EdDSA).", commands: uses),
+                details: "P-256 (ES256), RSA with 2048 bits or more (RS256) and Ed25519 (EdDSA).", commands: usesOfKeys),
             Setting(
                 "ENROUTE_TOKEN_KEY_IDS", .list("a key id, the token's `kid`"),
                 "Key ids of these public keys, in the same order.",
@@ -31,21 +33,21 @@ extension SettingsTable {
                 details: """
                     Fetched every 10 minutes, and at most every 30 s when a token names an unknown key. When a fetch fails,
                     the previous keys stay in use. May be combined with `ENROUTE_TOKEN_PUBLIC_KEY_FILES`.
-                    """, secrecy: .url, commands: uses),
+                    """, secrecy: .url, commands: usesOfKeys),
             Setting(
                 "ENROUTE_TOKEN_JWKS_CA_FILE", .text("path of a PEM file"),
                 default: .described("the system's certificate authorities"),
-                "Certificate authorities trusted for that URL.", commands: uses),
+                "Certificate authorities trusted for `ENROUTE_TOKEN_JWKS_URL`.", commands: uses),
             Setting(
                 "ENROUTE_TOKEN_SECRET", .text("at least 32 bytes"), "Secret of HS256 tokens, for development.",
-                secrecy: .secret, commands: ["serve", "token", "replay"]),
+                secrecy: .secret, commands: usesOfKeys),
             Setting(
                 "ENROUTE_TOKEN_ISSUER", .text("any text"), default: .value("enroute"),
-                "Required value of the token's `iss` claim.", commands: ["serve", "token", "replay"]),
+                "Required value of the token's `iss` claim.", commands: usesOfKeys),
             Setting(
                 "ENROUTE_TOKEN_AUDIENCE", .text("any text"), default: .value("enroute"),
                 "Required value of the token's `aud` claim.",
-                details: "The claim may be an array that contains it.", commands: ["serve", "token", "replay"]),
+                details: "The claim may be an array that contains it.", commands: usesOfKeys),
             Setting(
                 "ENROUTE_TOKEN_AUDIENCE_CLAIM", .text(claim), default: .value("aud"),
                 "The claim that contains the audience.",
@@ -69,8 +71,9 @@ extension SettingsTable {
                 default: .described("the claim must be one of Enroute's roles"),
                 "Which value of the role claim becomes which role.",
                 details: """
-                    The claim may be a string or an array of strings. The first entry of this list whose value it contains
-                    decides. The roles are `customer`, `rider`, `ops` and `service`. At most \(IdentityProvider.mostRoles)
+                    The claim may be a string or an array of strings. The first entry of this list whose value the claim
+                    contains applies. The roles are `customer`, `rider`, `ops` and `service`. At most
+                    \(IdentityProvider.mostRoles)
                     entries.
                     """, commands: uses),
             Setting(
@@ -111,6 +114,6 @@ extension SettingsTable {
                     The file has a section for each provider: a line with its name in brackets, then the settings of this
                     group without `ENROUTE_TOKEN_`. `ISSUER` and `AUDIENCE` are required. At most
                     \(IdentityProvider.most) providers; [an example](identity-providers.md#several-providers).
-                    """, commands: uses),
+                    """, commands: usesOfKeys),
         ])
 }

@@ -17,7 +17,7 @@ extension SettingsTable {
                 details: """
                     Counted from the first start of travel mode for the job, whether travel mode is on or off in between.
                     Four hours is the maximum.
-                    """, commands: ["serve"]),
+                    """),
             Setting(
                 "ENROUTE_TRACKING_STALE_AFTER_SECONDS", .integer(1...3_600, unit: "seconds"),
                 default: .seconds(libraryDefaults.freshness), "Age at which a location counts as stale.",
@@ -39,7 +39,8 @@ extension SettingsTable {
                     """),
             Setting(
                 "ENROUTE_TRACKING_POSITION_LIFETIME_SECONDS", .integer(1...3_600, unit: "seconds"),
-                default: .seconds(state.positionLifetime), "How long Redis stores a rider's last position."),
+                default: .seconds(state.positionLifetime), "How long Redis stores a rider's last position.",
+                commands: ["serve", "explain"]),
         ])
 
     static let riders = SettingGroup(
@@ -48,7 +49,7 @@ extension SettingsTable {
             Setting(
                 "ENROUTE_RIDER_HEARTBEAT_TIMEOUT_SECONDS", .integer(1...86_400, unit: "seconds"),
                 default: .seconds(state.heartbeatTimeout), "How long a rider counts as reachable after a heartbeat.",
-                details: "The rider's last known position is used for the same time."),
+                details: "The rider's last known position is used for the same time.", commands: ["serve", "explain"]),
             Setting(
                 "ENROUTE_RIDER_AUTO_OFFLINE_AFTER_SECONDS", .integer(1...604_800, unit: "seconds"),
                 default: .seconds(state.autoOfflineDelay),
@@ -56,7 +57,7 @@ extension SettingsTable {
                 details: """
                     A rider with an active task stays online. No rider is set offline before
                     `ENROUTE_RIDER_HEARTBEAT_TIMEOUT_SECONDS` have passed.
-                    """),
+                    """, commands: ["serve", "explain"]),
         ])
 
     static let jobs = SettingGroup(
@@ -66,9 +67,9 @@ extension SettingsTable {
                 "ENROUTE_JOB_RETENTION_SECONDS", .integer(60...31_536_000, unit: "seconds"),
                 default: .seconds(state.retention), "How long a job is stored after its last change.",
                 details: """
-                    Open jobs count too: one that nobody changes for so long, for example a pre-order, is deleted without an
-                    event. The value must be at least `ENROUTE_TRACKING_MAX_SHARING_SECONDS`. Revocations are stored as long,
-                    but never for less than 48 hours.
+                    Open jobs count too: one that nobody changes for that long, for example a pre-order, is deleted without
+                    an event. The value must be at least `ENROUTE_TRACKING_MAX_SHARING_SECONDS`. Revocations and browsers to
+                    notify are stored for the same time, but for at least 48 hours.
                     """,
                 commands: ["serve", "revoke"]),
             Setting(
@@ -78,6 +79,6 @@ extension SettingsTable {
                 details: """
                     When the stream is full, the oldest entries are removed. The other audit stream, of erasures and
                     automatic changes, has \(state.auditEntries) entries.
-                    """),
+                    """, commands: ["serve", "explain"]),
         ])
 }

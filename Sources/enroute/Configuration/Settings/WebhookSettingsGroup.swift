@@ -12,7 +12,9 @@ extension SettingsTable {
             Setting(
                 "ENROUTE_WEBHOOK_DELIVERY", .onByDefault, default: .value("on"),
                 "Whether this gateway delivers events.",
-                details: "It also moves events to the stream of the ledger. At least one gateway must do it.",
+                details: """
+                    Such a gateway also moves events to the stream in the ledger, so at least one gateway must deliver.
+                    """,
                 commands: ["serve", "webhooks"]),
             Setting(
                 "ENROUTE_WEBHOOK_CA_FILE", .text("path of a PEM file"),
@@ -23,7 +25,7 @@ extension SettingsTable {
                 "Non-public networks in which endpoints are allowed.",
                 details: """
                     Endpoints at private, link-local and other special addresses are refused, because a gateway may reach
-                    services there that are not meant for whoever adds an endpoint.
+                    services there that are not meant for the people who add endpoints.
                     """, commands: ["serve", "webhooks"]),
             Setting(
                 "ENROUTE_WEBHOOK_RETRY_SECONDS", .list("a number of seconds from 1 to 604800"),
@@ -34,7 +36,7 @@ extension SettingsTable {
             Setting(
                 "ENROUTE_WEBHOOK_OFF_AFTER_SECONDS", .integer(60...31_536_000, unit: "seconds"),
                 default: .seconds(WebhookSettings.usual.offAfter),
-                "For how long an endpoint may fail before it is switched off.",
+                "How long an endpoint may fail before it is switched off.",
                 details: "A successful test switches it on again.", commands: ["serve", "webhooks"]),
         ])
 }

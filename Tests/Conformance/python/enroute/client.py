@@ -17,7 +17,8 @@ from .views import JobState
 
 ANSWER_SECONDS = 15  # How long a request waits for its answer, and a connection for `welcome`.
 LONGEST_MESSAGE = 8 << 20
-BURST, PER_SECOND = 30, 15  # Less than a gateway allows: 40 and 20.
+BURST, PER_SECOND = 30, 15  # The most that is sent, and the share of the limits in `welcome` where that is less.
+SHARE = 0.75
 MOST_WAITING = 500
 OF_A_JOB = ("subscribed", "reset", "status", "location", "tracking", "eta", "unavailable", "ended")
 
@@ -69,10 +70,11 @@ class Client:
             if reconnecting.is_final(end):
                 self._on_connection("refused", end)
                 return
-            rejected = credential if reconnecting.needs_new_token(end) else None
             failures = 1 if end.lasted >= reconnecting.STEADY else failures + 1
+            is_first = rejected is None or end.lasted >= reconnecting.STEADY
+            rejected = credential if reconnecting.needs_new_token(end) else None
             self._on_connection("waiting", end)
-            await self._pause(random.uniform(*reconnecting.delay_range(end, failures)))
+            await self._pause(random.uniform(*reconnecting.delay_range(end, failures, is_first)))
         self._on_connection("stopped", None)
 
     async def stop(self):
@@ -88,7 +90,7 @@ class Client:
 
     def unfollow(self, job):
         if self._jobs.pop(job, None) and self._socket:
-            self._send({"type": "unsubscribe", "job": job})
+            self._unsubscribe(job)
 
     @property
     def is_open(self):
@@ -143,13 +145,14 @@ class Client:
                 welcome = await self._welcome(socket)
                 opened, self._heard = self.clock.elapsed(), self.clock.elapsed()
                 self._server_ahead = welcome["serverTime"] / 1000 - self.clock.now()
+                limits = welcome.get("limits", {})
                 self._socket, self._outgoing = socket, asyncio.Queue()
                 self._not_left.clear()
                 self._on_connection("open", None)
                 tasks = [asyncio.create_task(task) for task in (
-                    self._write(socket, self._outgoing), self._watch_silence(socket),
+                    self._write(socket, self._outgoing, limits), self._watch_silence(socket),
                     self._refresh(), self.rider.run())]
-                self._subscribe(list(self._jobs), welcome.get("limits", {}).get("subscribeJobs", 100))
+                self._subscribe(list(self._jobs), limits.get("subscribeJobs", 100))
                 async for text in socket:
                     self._heard, self._is_asking = self.clock.elapsed(), False
                     self._receive(json.loads(text))
@@ -213,20 +216,24 @@ class Client:
     # Messages.
 
     def _send(self, message):
-        """Queues a message for this connection; a queue that is full drops it, and its request ends without an answer."""
-        if self._socket and self._outgoing.qsize() < MOST_WAITING:
+        """Queues a message for this connection. A queue that is full drops it, and its request ends without an answer."""
+        is_accepted = self._socket is not None and self._outgoing.qsize() < MOST_WAITING
+        if is_accepted:
             self._outgoing.put_nowait(json.dumps(message))
+        return is_accepted
 
-    async def _write(self, socket, outgoing):
+    async def _write(self, socket, outgoing, limits):
         """Sends what is queued, below the gateway's limits for a connection."""
-        allowed, counted = BURST, self.clock.elapsed()
+        burst = min(BURST, max(1, SHARE * limits.get("messagesBurst", BURST / SHARE)))
+        per_second = min(PER_SECOND, SHARE * max(1, limits.get("messagesPerSecond", PER_SECOND / SHARE)))
+        allowed, counted = burst, self.clock.elapsed()
         try:
             while True:
                 text = await outgoing.get()
-                allowed = min(BURST, allowed + (self.clock.elapsed() - counted) * PER_SECOND)
+                allowed = min(burst, allowed + (self.clock.elapsed() - counted) * per_second)
                 counted = self.clock.elapsed()
                 if allowed < 1:
-                    await self.clock.sleep(1 / PER_SECOND)
+                    await self.clock.sleep(1 / per_second)
                 allowed -= 1
                 await socket.send(text)
         except ConnectionClosed:
@@ -241,7 +248,13 @@ class Client:
         size = min(at_most, 20)
         for some in (jobs[start:start + size] for start in range(0, len(jobs), size)):
             wanted = [{"job": job, **({"since": self._jobs[job].since} if self._jobs[job].since else {})} for job in some]
-            self._send({"type": "subscribe", **(wanted[0] if len(wanted) == 1 else {"jobs": wanted})})
+            if not self._send({"type": "subscribe", **(wanted[0] if len(wanted) == 1 else {"jobs": wanted})}):
+                asyncio.create_task(self._subscribe_later(some, 1))
+
+    def _unsubscribe(self, job):
+        if self._socket and not self._send({"type": "unsubscribe", "job": job}):
+            self._not_left.add(job)
+            asyncio.create_task(self._leave_later(job, 1))
 
     def _receive(self, message):
         type, job = message.get("type"), self._jobs.get(message.get("job"))
@@ -306,4 +319,4 @@ class Client:
         if job in self._jobs:
             self._subscribe([job])
         else:
-            self._send({"type": "unsubscribe", "job": job})
+            self._unsubscribe(job)

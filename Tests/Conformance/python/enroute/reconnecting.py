@@ -36,13 +36,14 @@ def needs_new_token(end):
     return end.code == 4005 or end.http == 401
 
 
-def delay_range(end, failures):
-    """Returns the shortest and the longest delay. `failures` counts the ends since the last steady session, this one too."""
+def delay_range(end, failures, is_first=True):
+    """Returns the shortest and the longest delay. `failures` counts the ends since the last steady session, this one too.
+    `is_first`: the token before this one had not expired too."""
     if end.retry_in is not None:
         return end.retry_in, end.retry_in + SPREAD
     if end.code == 4009:
         return TOO_MANY_SESSIONS_DELAY, TOO_MANY_SESSIONS_DELAY
-    if needs_new_token(end) and failures <= 1:
+    if needs_new_token(end) and is_first:
         return 0, 0
     return 0, FIRST if failures <= 1 else min(CEILING, 2 ** (failures - 1))
 

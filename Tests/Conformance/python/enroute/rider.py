@@ -15,13 +15,16 @@ class Rider:
         self._device = f"python-{secrets.token_hex(8)}"  # Resumes its journeys on later connections.
         self.interval = 1
         self._travelling, self._reasons = set(), {}
+        self._elsewhere = set()  # Jobs for which another device reports, until this one switches travel mode on.
         self._waiting, self._unanswered, self._seq, self._sent_at = None, None, 0, None
 
     async def travel(self, job, active=True):
         """Switches travel mode and returns the deadline (ms) up to which the rider may share a position."""
         if not active:
             self.forget(job)
-        elif self._client.is_open:
+        else:
+            self._elsewhere.discard(job)
+        if active and self._client.is_open:
             # Also if the answer is lost: the gateway does not resume what never started.
             self._travelling.add(job)
         return await self._switch(job, active)
@@ -32,16 +35,23 @@ class Rider:
             return (await self._client.request(message | more)).get("deadline")
         except Refused as refused:
             if not refused.retry:
-                self.forget(job)
+                self._refused(job, refused.code)
             raise
 
     def forget(self, job):
         """The journey is over."""
         self._travelling.discard(job)
 
+    def _refused(self, job, code):
+        self.forget(job)
+        if code == "other_device":
+            self._elsewhere.add(job)
+
     def report(self, jobs, fix, battery=None):
         """Reports a fix for the jobs of a trip, in the order of their stops. It replaces one that was not sent yet."""
-        self._waiting = (list(jobs), fix, battery)
+        own = [job for job in jobs if job not in self._elsewhere]
+        if own:
+            self._waiting = (own, fix, battery)
 
     async def unavailable(self, reason, job=None):
         self._reasons[job] = reason
@@ -59,7 +69,7 @@ class Rider:
         if error.get("replyTo") == "location":
             self._unanswered = None
         if error.get("replyTo") == "location" and error["code"] in NOT_REPORTING:
-            self.forget(error.get("job"))
+            self._refused(error.get("job"), error["code"])
 
     async def run(self):
         """One connection long: what the rider declared before, then reports. A lost report is sent again if none is newer."""

@@ -113,7 +113,9 @@ public struct RESTClient: Sendable {
     ///   - path: below `/api/v1`, beginning with a slash.
     ///   - body: JSON.
     ///   - headers: besides the credential and the type of the body.
-    /// - Throws: `EnrouteError` with the code of the problem document, `network`, or `cancelled` if the task is cancelled.
+    /// - Throws: `EnrouteError` with the code of the problem document, `network`, or `cancelled` if the task is cancelled. An
+    ///   answer that does not come from a gateway is `network` too: a redirect, or the page of a network that requires a
+    ///   sign-in.
     public func send(
         _ method: String, _ path: String, body: Data? = nil, headers: [String: String] = [:]
     ) async throws(EnrouteError) -> Answer {
@@ -123,10 +125,15 @@ public struct RESTClient: Sendable {
         if let authorization = try await self.authorization() { request.headers["Authorization"] = authorization }
         if body != nil { request.headers["Content-Type"] = "application/json" }
         let response = try await self.exchange(request, until: end)
-        guard !(200..<300).contains(response.status), response.status != 304 else {
+        switch response.status {
+        case 200..<300 where Self.isJSON(response.body), 304:
             return Answer(status: response.status, headers: response.headers, body: response.body)
+        case 200..<400:
+            throw .unreachable(
+                "\(method) \(path) was not answered by a gateway (HTTP \(response.status)). The network may require a sign-in."
+            )
+        default: throw Self.problem(response)
         }
-        throw Self.problem(response)
     }
 
     // MARK: parts
@@ -176,6 +183,11 @@ public struct RESTClient: Sendable {
         }
     }
 
+    /// Whether a body is empty or JSON, as every body of the REST API.
+    private static func isJSON(_ body: Data) -> Bool {
+        body.isEmpty || (try? JSONSerialization.jsonObject(with: body, options: .fragmentsAllowed)) != nil
+    }
+
     private static func headers(_ idempotencyKey: String?) -> [String: String] {
         idempotencyKey.map { ["Idempotency-Key": $0] } ?? [:]
     }
@@ -206,15 +218,24 @@ public struct RESTClient: Sendable {
         let tasks: [JobID]?
         let reason: String?
         let jobStatus: JobStatus?
+        let serverTime: Double?
     }
+
+    /// Refusals of a proxy, without a problem document, after which the same request may succeed: 408 request timeout, 425 too
+    /// early, 429 too many requests.
+    private static let temporary = [408, 425, 429]
 
     private static func problem(_ response: TransportResponse) -> EnrouteError {
         let problem = try? JSONDecoder().decode(Problem.self, from: response.body)
         let after = response.headers["retry-after"].flatMap(Double.init).map { Duration(ms: $0 * 1000) }
-        return EnrouteError(
-            EnrouteError.Code(rawValue: problem?.code ?? "internal"),
+        let isTemporary = response.status >= 500 || Self.temporary.contains(response.status)
+        let code: EnrouteError.Code = response.status == 429 ? .rateLimited : .internal
+        var error = EnrouteError(
+            problem?.code.map(EnrouteError.Code.init(rawValue:)) ?? code,
             problem?.detail ?? problem?.title ?? "HTTP \(response.status)",
-            isRetryable: problem?.retryable ?? (response.status >= 500), retryAfter: after, tasks: problem?.tasks ?? [],
+            isRetryable: problem?.retryable ?? isTemporary, retryAfter: after, tasks: problem?.tasks ?? [],
             reason: problem?.reason, jobStatus: problem?.jobStatus, httpStatus: response.status)
+        error.serverTime = problem?.serverTime
+        return error
     }
 }

@@ -9,7 +9,7 @@ public struct RiderClient: Sendable {
     /// Declares the rider online or offline.
     ///
     /// - Parameters:
-    ///   - availability: whether the rider works.
+    ///   - availability: whether the rider is available for tasks.
     ///   - device: names the phone. The newest device of a rider counts.
     /// - Throws: `activeTask` with the tasks that the rider must finish or return first, `forbidden`, `rateLimited`,
     ///   `network`.
@@ -58,9 +58,12 @@ public struct RiderClient: Sendable {
         await self.client.report(fix, for: jobs, battery: battery)
     }
 
-    /// Reports why there is no position, for one job or for all.
+    /// Reports why there is no position, for one job or for all. Until the next reading for the job, the client sends the
+    /// reason again on each new connection, because a gateway forgets it with the connection.
+    ///
+    /// - Throws: `network` without an open connection: the reason is then sent on the next one.
     public func reportUnavailable(_ reason: UnavailableReason, for job: JobID? = nil) async throws(EnrouteError) {
-        _ = try await self.client.request(.unavailable(reason, job))
+        _ = try await self.client.ask { $0.reportUnavailable(reason, job, at: $1) }
     }
 
     /// Sends a heartbeat of a rider who is online, optionally with an approximate place.
@@ -69,7 +72,8 @@ public struct RiderClient: Sendable {
     }
 
     /// The results of reports, for each of their jobs, and jobs that could not be resumed after a reconnect. A reading has no
-    /// outcome if it was too old to be sent, or if a newer one for the same jobs replaced it before.
+    /// outcome if it was too old to be sent, if a newer one for the same jobs replaced it before, or if another device reports
+    /// for the job (`otherDevice`) and `startTravel` was not called since.
     public var outcomes: Signals<ReportOutcome> { Signals { await self.client.openOutcomes() } }
 
     /// The interval at which the gateway wants reports, the current one first. Configure the receiver accordingly.

@@ -12,6 +12,8 @@ extension ClientMachine {
         var isAnswered = false
         /// The event from which the last `subscribe` resumed.
         var asked: StatusCursor?
+        /// The last `subscribe` that was queued or sent since the last `unsubscribe`.
+        var request: String?
         /// Readers that need older events than the last `subscribe` requested. They receive nothing until the next
         /// `subscribe`.
         var late: Set<Int> = []
@@ -77,14 +79,21 @@ extension ClientMachine {
         self.follows[job]?.viewers.remove(consumer)
         self.follows[job]?.readers[consumer] = nil
         self.follows[job]?.late.remove(consumer)
-        guard self.follows[job]?.consumers.isEmpty == true else { return }
-        self.follows[job] = nil
+        guard self.follows[job]?.consumers.isEmpty == true, let follow = self.follows.removeValue(forKey: job) else {
+            return
+        }
+        // A job that the gateway refused to leave keeps its timer.
+        if self.leaving[job] != 0 { self.timers[.job(job)] = nil }
+        guard let request = follow.request else { return }
+        // After a repetition, an earlier `subscribe` may have arrived.
+        if follow.repetitions == 0, self.connection.withdraw(request) { return }
         self.leave(job, at: moment)
     }
 
     /// Subscribes to a job on a new connection.
     mutating func subscribeFirst(_ job: JobID, at moment: Moment) {
         self.follows[job]?.late = []
+        self.follows[job]?.request = nil
         self.follows[job]?.repetitions = 0
         self.subscribe(job, at: moment)
     }
@@ -94,12 +103,20 @@ extension ClientMachine {
     mutating func subscribe(_ job: JobID, at moment: Moment) {
         guard var follow = self.follows[job] else { return }
         self.timers[.job(job)] = nil
-        if !follow.late.isEmpty || self.leaving[job] == 0 { self.leave(job, at: moment) }
+        if !follow.late.isEmpty || self.leaving[job] == 0 {
+            self.leave(job, at: moment)
+            follow.request = nil
+        }
         follow.late = []
         follow.isAnswered = false
         follow.asked = follow.since
+        let message = ClientMessage.subscribe(job, since: follow.asked)
+        if self.send(message, at: moment) {
+            follow.request = message.text()
+        } else if self.connection.isOpen {
+            self.timers[.job(job)] = moment.now + Self.askAgainAfter
+        }
         self.follows[job] = follow
-        self.send(.subscribe(job, since: follow.asked), at: moment)
     }
 
     mutating func update(_ job: JobID, _ message: ServerMessage, at moment: Moment) {

@@ -4,7 +4,7 @@
 extension ClientMachine {
     mutating func leave(_ job: JobID, at moment: Moment) {
         self.timers[.job(job)] = nil
-        if self.send(.unsubscribe(job), at: moment) { self.leaving[job, default: 0] += 1 }
+        if self.send(.unsubscribe(job), endsSubscription: true, at: moment) { self.leaving[job, default: 0] += 1 }
     }
 
     /// Handles the answer to an `unsubscribe`. After the last answer, messages belong to the last subscription.
@@ -16,7 +16,7 @@ extension ClientMachine {
     mutating func sendUnwatch(_ zone: String, at moment: Moment) {
         self.timers[.zone(zone)] = nil
         self.refusedUnwatches.remove(zone)
-        self.send(.unwatch(zone: zone), at: moment)
+        self.send(.unwatch(zone: zone), endsSubscription: true, at: moment)
     }
 
     /// Repeats a message that the gateway refused temporarily.

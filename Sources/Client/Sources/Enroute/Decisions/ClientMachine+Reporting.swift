@@ -5,11 +5,15 @@ extension ClientMachine {
     mutating func report(_ fix: Fix, jobs: [JobID], battery: Double?, at moment: Moment) {
         var fix = fix
         fix.measuredAt = self.connection.clock.localTime(of: fix.measuredAt, at: moment.wall)
+        if fix.place.isValid { self.forgetUnavailable(jobs) }
+        // Another device reports for the other ones.
+        let own = jobs.filter { !self.takenOver.contains($0) }
+        if own.isEmpty, !jobs.isEmpty { return }
         do {
-            try self.fixes.add(fix, jobs: jobs, battery: battery)
+            try self.fixes.add(fix, jobs: own, battery: battery)
             self.reportWhenDue(at: moment)
         } catch {
-            self.effects.append(.outcome(.refused(jobs.first, error)))
+            self.effects.append(.outcome(.refused(own.first, error)))
         }
     }
 
@@ -27,7 +31,7 @@ extension ClientMachine {
             // Readings for other jobs may wait.
             self.reportWhenDue(at: moment)
         } else {
-            self.isPosting = true
+            (self.isPosting, self.postedAt) = (true, moment)
             self.effects.append(.post(report))
         }
     }
@@ -38,6 +42,7 @@ extension ClientMachine {
         self.isPosting = false
         switch result {
         case .success(let answer):
+            self.correctClock(answer.serverTime, at: moment)
             self.fixes.answered(sequence)
             for job in answer.accepted + (answer.held ?? []) { self.effects.append(.outcome(.accepted(job))) }
             for refusal in answer.refused ?? [] {
@@ -52,14 +57,25 @@ extension ClientMachine {
         case .failure(let error) where error.isRetryable:
             // The readings are sent again with the next report, unless newer ones replace them.
             self.fixes.repeatUnanswered()
-            if let pause = error.retryAfter?.inMilliseconds { self.timers[.report] = moment.now + pause }
+            if let pause = error.retryAfter?.inMilliseconds {
+                self.timers[.report] = moment.now + min(pause, Reconnecting.longestNotBefore)
+            }
         case .failure(let error):
+            self.correctClock(error.serverTime, at: moment)
             self.fixes.answered(sequence)
             // If the gateway refused all jobs, the error is that of the first.
             if let first = jobs.first { self.forget(first, after: error) }
             for job in jobs { self.effects.append(.outcome(.refused(job, error))) }
         }
         self.reportWhenDue(at: moment)
+    }
+}
+
+/// The clock, which only answers over REST correct while the app is in the background.
+extension ClientMachine {
+    private mutating func correctClock(_ serverTime: Double?, at moment: Moment) {
+        guard let serverTime, let asked = self.postedAt else { return }
+        if self.connection.correctClock(serverTime: serverTime, asked: asked, at: moment) { self.updateClock() }
     }
 }
 
@@ -74,4 +90,6 @@ struct BatchAnswer: Decodable, Sendable {
     let held: [JobID]?
     let refused: [Refusal]?
     let intervalSeconds: Double?
+    /// ms since the epoch, by the gateway's clock.
+    var serverTime: Double?
 }

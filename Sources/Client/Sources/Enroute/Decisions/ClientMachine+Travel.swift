@@ -15,7 +15,10 @@ extension ClientMachine {
         if !isActive { self.forget(job) }
         let request = self.request(
             .travel(job, isActive: isActive, device: self.device, resumes: resumes), at: moment)
-        if isActive, self.pending.contains(request) { self.travels[job] = Travel(request: request) }
+        if isActive, self.pending.contains(request) {
+            self.travels[job] = Travel(request: request)
+            self.takenOver.remove(job)
+        }
         return request
     }
 
@@ -35,6 +38,7 @@ extension ClientMachine {
     /// From now on neither resumes a job nor sends its queued readings.
     mutating func forget(_ job: JobID) {
         self.travels[job] = nil
+        self.unavailable[.job(job)] = nil
         self.fixes.forget(job)
     }
 
@@ -44,6 +48,7 @@ extension ClientMachine {
             refusal.ref == nil || refusal.ref == String(request)
         else { return }
         self.forget(job)
+        if error.code == .otherDevice { self.takenOver.insert(job) }
         // Nobody waits for the answer to a resumption.
         if !self.pending.contains(request) { self.effects.append(.outcome(.refused(job, error))) }
     }
@@ -63,5 +68,6 @@ extension ClientMachine {
             return
         }
         self.forget(job)
+        if error.code == .otherDevice { self.takenOver.insert(job) }
     }
 }

@@ -7,6 +7,8 @@ extension ClientMachine {
         var consumers: Set<Int> = []
         var isAnswered = false
         /// As for a job.
+        var request: String?
+        /// As for a job.
         var repetitions = 0
     }
 
@@ -27,8 +29,12 @@ extension ClientMachine {
     mutating func unwatch(_ zone: String, consumer: Int, at moment: Moment) {
         guard self.watches[zone] != nil else { return }
         self.watches[zone]?.consumers.remove(consumer)
-        guard self.watches[zone]?.consumers.isEmpty == true else { return }
-        self.watches[zone] = nil
+        guard self.watches[zone]?.consumers.isEmpty == true, let watch = self.watches.removeValue(forKey: zone) else {
+            return
+        }
+        if !self.refusedUnwatches.contains(zone) { self.timers[.zone(zone)] = nil }
+        guard let request = watch.request else { return }
+        if watch.repetitions == 0, self.connection.withdraw(request) { return }
         self.sendUnwatch(zone, at: moment)
     }
 
@@ -37,7 +43,12 @@ extension ClientMachine {
         if self.refusedUnwatches.contains(zone) { self.sendUnwatch(zone, at: moment) }
         self.timers[.zone(zone)] = nil
         self.watches[zone]?.isAnswered = false
-        self.send(.watch(zone: zone, since: watch.pool.pool.version), at: moment)
+        let message = ClientMessage.watch(zone: zone, since: watch.pool.pool.version)
+        if self.send(message, at: moment) {
+            self.watches[zone]?.request = message.text()
+        } else if self.connection.isOpen {
+            self.timers[.zone(zone)] = moment.now + Self.askAgainAfter
+        }
     }
 
     mutating func update(_ zone: String, _ change: (inout WatchedPool) -> Bool) {

@@ -38,8 +38,14 @@ struct ClientMachine {
     var watches: [String: Watch] = [:]
     var fixes = FixQueue()
     var isPosting = false
+    /// When the last report over REST was sent.
+    var postedAt: Moment?
     /// The jobs whose travel mode this device switched on, to be resumed on each new connection.
     var travels: [JobID: Travel] = [:]
+    /// The jobs for which another device of the rider reports, until this one switches travel mode on.
+    var takenOver: Set<JobID> = []
+    /// Why the phone has no position, until it has one. A gateway forgets it with the connection.
+    var unavailable: [Silence: UnavailableReason] = [:]
     /// The number of `unsubscribe` messages of a job without an answer on this connection. 0: the gateway refused the last
     /// one, which is sent again.
     var leaving: [JobID: Int] = [:]
@@ -113,8 +119,11 @@ struct ClientMachine {
     }
 
     @discardableResult
-    mutating func send(_ message: ClientMessage, ref: Int? = nil, at moment: Moment) -> Bool {
-        let isAccepted = self.connection.send(message.text(ref: ref), at: moment)
+    mutating func send(
+        _ message: ClientMessage, ref: Int? = nil, endsSubscription: Bool = false, at moment: Moment
+    ) -> Bool {
+        let isAccepted = self.connection.send(
+            message.text(ref: ref), endsSubscription: endsSubscription, at: moment)
         self.takeActions()
         return isAccepted
     }
@@ -189,11 +198,14 @@ struct ClientMachine {
         for job in self.follows.keys { self.subscribeFirst(job, at: moment) }
         for zone in self.watches.keys {
             self.watches[zone]?.repetitions = 0
+            self.watches[zone]?.request = nil
             self.watch(zone, at: moment)
         }
         // This precedes the first report, so that the gateway knows which device sends it.
         self.resumeTravels(at: moment)
         self.reportWhenDue(at: moment)
+        // A reading that waited is older than the reason.
+        self.repeatUnavailable(at: moment)
     }
 
     private mutating func refused(_ refusal: WireError, at moment: Moment) {
@@ -210,6 +222,7 @@ struct ClientMachine {
         }
         if refusal.replyTo == "location" { return self.reportRefused(refusal.job, error) }
         if refusal.replyTo == "travel" { self.travelRefused(refusal, error) }
+        if refusal.replyTo == "unavailable" { self.unavailableRefused(refusal, error) }
         // The gateway dropped a message without saying which one.
         if refusal.replyTo ?? "" == "", error.code == .rateLimited { self.timers[.resubscribeAll] = again }
         if let id = refusal.ref.flatMap({ Int($0) }) { self.settle(id, .failure(error)) }

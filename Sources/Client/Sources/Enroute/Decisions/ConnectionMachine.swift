@@ -42,6 +42,8 @@ struct ConnectionMachine {
     private var retryAt: Double?
     private var hasSocket = false
     private var failures = 0
+    /// Whether the last close, without a stable session since, was that of an expired token.
+    private var hasExpired = false
     private var notBefore: Double?
     private var openedAt: Double?
     private var beat = Heartbeat(receivedAt: 0)
@@ -79,7 +81,7 @@ struct ConnectionMachine {
 
     mutating func start(at moment: Moment) {
         guard self.state == .stopped || self.state == .refused else { return }
-        self.failures = 0
+        (self.failures, self.hasExpired) = (0, false)
         self.lastClose = nil
         self.connect(at: moment)
     }
@@ -123,11 +125,26 @@ struct ConnectionMachine {
     }
 
     /// Queues a message. Returns whether it was accepted. Nothing is accepted before the welcome.
-    mutating func send(_ text: String, at moment: Moment) -> Bool {
-        guard self.isOpen, self.waiting.count < MessageBudget.mostWaiting else { return false }
+    ///
+    /// - Parameter endsSubscription: accepted even if the queue is full, because a subscription that does not end makes the next
+    ///   one fail. There are at most as many as subscriptions that were sent.
+    mutating func send(_ text: String, endsSubscription: Bool = false, at moment: Moment) -> Bool {
+        guard self.isOpen, endsSubscription || self.waiting.count < MessageBudget.mostWaiting else { return false }
         self.waiting.append(text)
         self.drain(at: moment)
         return true
+    }
+
+    /// Removes a message from the queue. Returns whether it was there.
+    mutating func withdraw(_ text: String) -> Bool {
+        guard let place = self.waiting.lastIndex(of: text) else { return false }
+        self.waiting.remove(at: place)
+        return true
+    }
+
+    /// Corrects the gateway's clock with the time in an answer over REST. Returns whether it changed.
+    mutating func correctClock(serverTime: Double, asked: Moment, at moment: Moment) -> Bool {
+        self.clock.corrected(serverTime: serverTime, asked: asked, at: moment)
     }
 
     /// Stores a newer token that the gateway accepted.
@@ -154,7 +171,7 @@ struct ConnectionMachine {
 
     mutating func opened(attempt: Int, at moment: Moment) {
         guard attempt == self.attempt, let credential else { return }
-        self.clock.asked(at: moment.wall)
+        self.clock.asked(at: moment)
         self.transmit(ClientMessage.auth(credential).text())
     }
 
@@ -174,7 +191,7 @@ struct ConnectionMachine {
         self.timers[.answer] = nil
         self.isSilent = false
         switch message {
-        case .welcome(let serverTime): self.welcomed(serverTime: serverTime, at: moment)
+        case .welcome(let serverTime, let limits): self.welcomed(serverTime: serverTime, limits, at: moment)
         case .pong(let serverTime): self.clock.answered(serverTime: serverTime, at: moment.wall)
         case .degraded: self.isDegraded = true
         case .restored: self.isDegraded = false
@@ -218,12 +235,12 @@ struct ConnectionMachine {
         self.actions.append(.fetchCredential(attempt: self.attempt))
     }
 
-    private mutating func welcomed(serverTime: Double, at moment: Moment) {
+    private mutating func welcomed(serverTime: Double, _ limits: WireLimits?, at moment: Moment) {
         self.timers[.connect] = nil
-        self.clock.connected()
+        self.clock.restarted()
         self.clock.answered(serverTime: serverTime, at: moment.wall)
         self.openedAt = moment.now
-        self.budget = MessageBudget(now: moment.now)
+        self.budget = MessageBudget(limits, now: moment.now)
         (self.isDegraded, self.offlineSince, self.lastClose) = (false, nil, nil)
         self.state = .open
         self.check(at: moment)
@@ -235,9 +252,13 @@ struct ConnectionMachine {
         guard self.isOpen else { return }
         let (step, lookIn) = self.beat.check(at: moment.now, expectsMessages: self.expectsMessages)
         if step == .giveUp { return self.lose(1006, "the gateway did not answer a ping", at: moment) }
-        if step == .ping {
+        // If the local clock was corrected, only a pong tells how far it is off now. Messages that keep arriving would delay the
+        // next ping.
+        let isClockCorrected = self.beat.pingedAt == nil && self.clock.isOutdated(at: moment)
+        if isClockCorrected { self.clock.restarted() }
+        if step == .ping || isClockCorrected {
             self.beat.pingedAt = moment.now
-            self.clock.asked(at: moment.wall)
+            self.clock.asked(at: moment)
             self.transmit(ClientMessage.ping.text())
             self.timers[.answer] = moment.now + Heartbeat.pongWithin
         }
@@ -281,11 +302,14 @@ struct ConnectionMachine {
     private mutating func reconnect(_ reason: CloseReason, at moment: Moment) {
         // Resets the back-off only after a stable session, so that a gateway that closes right after its welcome is not
         // flooded.
-        if let openedAt, moment.now - openedAt >= Reconnecting.stableAfter { self.failures = 0 }
+        if let openedAt, moment.now - openedAt >= Reconnecting.stableAfter {
+            (self.failures, self.hasExpired) = (0, false)
+        }
         self.openedAt = nil
         self.lastClose = reason
-        // The token expired: a newer one may be available immediately.
-        let isRenewal = reason.code == Reconnecting.tokenExpired && self.failures == 0
+        // The token expired: a newer one may be available immediately, unless the last one had expired too.
+        let isRenewal = reason.code == Reconnecting.tokenExpired && !self.hasExpired
+        self.hasExpired = reason.code == Reconnecting.tokenExpired
         let notBefore = Reconnecting.retry(after: reason.code).map { moment.now + $0 } ?? self.notBefore
         let delay =
             isRenewal

@@ -7,24 +7,52 @@ struct ServerClock {
     /// How much slower than the fastest answer an answer may be to be used for the clock.
     static let slower = 200.0
 
+    /// By how much the local clock has to be corrected before the gateway's is requested again.
+    static let jump = 2_000.0
+    /// A time of the gateway from here on is outside of this era and would not fit into an integer later.
+    static let end = 1e14
+
     /// The gateway's clock minus the local wall clock.
     private(set) var offset = 0.0
     private var roundTrip = Double.infinity
-    private var askedAt: Double?
+    private var asked: Moment?
+    /// The local wall clock minus the monotonic one at the request whose answer set `offset`.
+    private var skew: Double?
 
-    /// Starts to measure again on a new connection, because the local clock may have been corrected.
-    mutating func connected() { self.roundTrip = .infinity }
+    /// Starts to measure again, on a new connection or because the local clock was corrected.
+    mutating func restarted() { self.roundTrip = .infinity }
 
-    mutating func asked(at wall: Double) { self.askedAt = wall }
+    /// Whether the local clock was corrected since `offset` was measured.
+    func isOutdated(at moment: Moment) -> Bool {
+        self.skew.map { abs(moment.wall - moment.now - $0) > Self.jump } ?? false
+    }
+
+    mutating func asked(at moment: Moment) { self.asked = moment }
 
     mutating func answered(serverTime: Double, at wall: Double) {
-        guard let askedAt else { return }
-        self.askedAt = nil
-        let roundTrip = wall - askedAt
-        // A time far outside of this era would not fit into an integer later.
-        guard roundTrip >= 0, roundTrip <= self.roundTrip + Self.slower, abs(serverTime) < 1e14 else { return }
+        guard let asked else { return }
+        self.asked = nil
+        let roundTrip = wall - asked.wall
+        guard roundTrip >= 0, roundTrip <= self.roundTrip + Self.slower, abs(serverTime) < Self.end else { return }
         self.roundTrip = min(roundTrip, self.roundTrip)
-        self.offset = serverTime - (wall - roundTrip / 2)
+        self.set(serverTime - (wall - roundTrip / 2), asked)
+    }
+
+    /// Corrects the offset with the time in an answer over REST. The request may have waited for its credential and its
+    /// connection, so the answer counts only if the offset cannot be right.
+    ///
+    /// - Returns: whether the offset changed.
+    mutating func corrected(serverTime: Double, asked: Moment, at moment: Moment) -> Bool {
+        let roundTrip = moment.now - asked.now
+        let offset = serverTime - (moment.wall - roundTrip / 2)
+        guard abs(serverTime) < Self.end, abs(offset - self.offset) > roundTrip / 2 + Self.jump else { return false }
+        self.set(offset, asked)
+        return true
+    }
+
+    private mutating func set(_ offset: Double, _ asked: Moment) {
+        self.offset = offset
+        self.skew = asked.wall - asked.now
     }
 
     /// Returns when a reading was taken, by the local clock. Some receivers have their own clock, which is right while the

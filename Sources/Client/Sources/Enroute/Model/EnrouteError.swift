@@ -57,6 +57,8 @@ public struct EnrouteError: Error, Hashable, Sendable {
     public let jobStatus: JobStatus?
     /// The HTTP status of a REST answer.
     public let httpStatus: Int?
+    /// The gateway's time in ms since the epoch, if the time in the request is the reason.
+    var serverTime: Double?
 
     public init(
         _ code: Code, _ message: String, isRetryable: Bool = false, retryAfter: Duration? = nil, tasks: [JobID] = [],

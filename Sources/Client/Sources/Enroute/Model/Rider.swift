@@ -26,7 +26,7 @@ public struct Fix: Codable, Hashable, Sendable {
     }
 }
 
-/// Whether a rider works.
+/// Whether a rider is available for tasks.
 public enum Availability: String, Codable, Sendable { case online, offline }
 
 /// Why a phone has no position.

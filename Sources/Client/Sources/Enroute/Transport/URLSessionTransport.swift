@@ -15,9 +15,9 @@ public struct URLSessionTransport: Transport {
 
     private let session: URLSession
 
-    /// - Parameter configuration: proxies, certificates and timeouts. Redirects are followed only for HTTP requests.
+    /// - Parameter configuration: proxies, certificates and timeouts. Redirects are not followed.
     public init(configuration: URLSessionConfiguration = .ephemeral) {
-        self.session = URLSession(configuration: configuration)
+        self.session = URLSession(configuration: configuration, delegate: NoRedirects(), delegateQueue: nil)
     }
 
     public func connect(to url: URL, subprotocol: String) async throws -> any TransportSocket {
@@ -37,6 +37,17 @@ public struct URLSessionTransport: Transport {
         var headers: [String: String] = [:]
         for (name, value) in answer.allHeaderFields { headers["\(name)".lowercased()] = "\(value)" }
         return TransportResponse(status: answer.statusCode, headers: headers, body: data)
+    }
+}
+
+/// Returns redirects as answers. A followed one could turn a POST into a GET, whose success is not that of the request. It is
+/// the delegate of the session, because on Linux a delegate of the request is not asked.
+private final class NoRedirects: NSObject, URLSessionTaskDelegate, Sendable {
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+        completionHandler(nil)
     }
 }
 

@@ -5,7 +5,7 @@ import Foundation
 
 /// A message of the gateway.
 enum ServerMessage: Sendable {
-    case welcome(serverTime: Double)
+    case welcome(serverTime: Double, WireLimits? = nil)
     case pong(serverTime: Double)
     case degraded
     case restored
@@ -36,7 +36,7 @@ enum ServerMessage: Sendable {
         let message: ServerMessage
 
         private enum Key: String, CodingKey {
-            case type, job, zone, serverTime, retryInMs, snapshot, text, state, reason, intervalSeconds
+            case type, job, zone, serverTime, limits, retryInMs, snapshot, text, state, reason, intervalSeconds
         }
 
         init(from decoder: any Decoder) throws {
@@ -44,7 +44,10 @@ enum ServerMessage: Sendable {
             func job() throws -> JobID { try members.decode(JobID.self, forKey: .job) }
             func zone() throws -> String { try members.decode(String.self, forKey: .zone) }
             switch try members.decode(String.self, forKey: .type) {
-            case "welcome": self.message = .welcome(serverTime: try members.decode(Double.self, forKey: .serverTime))
+            case "welcome":
+                // The client can do without the limits.
+                let limits = try? members.decode(WireLimits.self, forKey: .limits)
+                self.message = .welcome(serverTime: try members.decode(Double.self, forKey: .serverTime), limits)
             case "pong": self.message = .pong(serverTime: try members.decode(Double.self, forKey: .serverTime))
             case "degraded": self.message = .degraded
             case "restored": self.message = .restored
@@ -83,6 +86,12 @@ enum ServerMessage: Sendable {
         default: nil
         }
     }
+}
+
+/// The limits of a connection that the client keeps to.
+struct WireLimits: Decodable, Sendable {
+    let messagesPerSecond: Double?
+    let messagesBurst: Double?
 }
 
 struct WireSnapshot: Decodable, Sendable {

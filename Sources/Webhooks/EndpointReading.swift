@@ -1,0 +1,77 @@
+// Reads the stream for one webhook, a page of each shard at a time.
+
+internal import LiveState
+internal import Logging
+internal import Redis
+internal import Telemetry
+
+extension EndpointWorker {
+    func readStream() async throws {
+        let webhook = try await self.record()
+        let ends = try await self.tail.ends()
+        let streams = self.store.streams
+        let pages = try await withThrowingTaskGroup(of: (Int, [EventStreams.Entry]).self) { group in
+            for (shard, end) in ends.enumerated() {
+                let cursor = self.cursors[shard] ?? "0-0"
+                guard Self.isBefore(cursor, end) else { continue }
+                group.addTask { (shard, try await streams.read(shard: shard, after: cursor)) }
+            }
+            var pages: [Int: [EventStreams.Entry]] = [:]
+            for try await (shard, page) in group where !page.isEmpty { pages[shard] = page }
+            return pages
+        }
+        guard !pages.isEmpty else {
+            // From here on only a full page can mean that the worker reads too slowly.
+            self.isFirstRead = false
+            return try await Task.sleep(for: Self.pause)
+        }
+        var new = NewEvents()
+        for (shard, page) in pages {
+            if self.isFirstRead || page.count == EventStreams.page {
+                try await self.reportGap(shard, after: self.cursors[shard] ?? "0-0", addedAt: webhook.createdAt)
+            }
+            for case let event? in page.map(\.event) { new.add(event, isReceived: webhook.receives(event.kind)) }
+        }
+        let fullCount = self.fullCount
+        // The events before these are all delivered, or wait in Redis, or were given up.
+        let erased = new.erased
+        try await self.persist(of: nil) { try await self.store.forgetErased(erased, of: self.id) }
+        try await self.settle(new.waiting, undelayed: erased)
+        for (shard, page) in pages {
+            guard let last = page.last else { continue }
+            try await self.persist(of: nil) {
+                try await self.store.note(.cursor(shard: shard, last.id), about: self.id, by: self.holder)
+            }
+            self.cursors[shard] = last.id
+        }
+        (self.isFirstRead, self.hasTrouble) = (false, false)
+        if self.fullCount == fullCount, self.fullSince != nil {
+            self.fullSince = nil
+            self.logger.notice(
+                "waiting list of the webhook has room again", metadata: [LogKey.webhook: "\(self.id)"])
+        }
+    }
+
+    /// Reports that the stream no longer holds the entry at which reading should continue: events were trimmed unread.
+    ///
+    /// - Parameter addedAt: when the webhook was added, ms since the epoch. The cursor is `0-0` until the first event if the
+    ///   shard was empty then; no event from before can be missing.
+    private func reportGap(_ shard: Int, after cursor: String, addedAt: Int64) async throws {
+        let place = cursor == "0-0" ? "\(addedAt)-0" : cursor
+        guard self.reportedGaps[shard] != place,
+            let oldest = try await self.store.streams.oldest(shard: shard), Self.isBefore(place, oldest),
+            try await self.store.streams.mayHaveTrimmed(shard: shard, after: place)
+        else { return }
+        self.reportedGaps[shard] = place
+        self.counts.add(.webhookGaps)
+        self.logger.error(
+            "events were trimmed from the stream before delivery; compare the jobs with those of the receiver",
+            metadata: [LogKey.webhook: "\(self.id)", LogKey.key: "\(shard)"])
+    }
+
+    /// Whether one id of a stream is smaller than another.
+    private static func isBefore(_ one: String, _ other: String) -> Bool {
+        func parts(_ id: String) -> [UInt64] { id.split(separator: "-").map { UInt64($0) ?? 0 } }
+        return parts(one).lexicographicallyPrecedes(parts(other))
+    }
+}
