@@ -37,7 +37,7 @@ package enum Gauge: String, CaseIterable, Sendable {
         case .clockOffset:
             "Seconds by which this machine's clock is ahead of Redis's, by role; no sample while Redis does not answer."
         case .redisReplicas:
-            "Replicas that receive the writes of Redis, by role, in a cluster the fewest of a master; no sample while it is down."
+            "Replicas that receive writes, by Redis role; in a cluster the fewest of a master. No sample while it is down."
         case .setting: "Value of a setting that must be the same on every gateway, in its own unit."
         case .shedding: "1 while the gateway is overloaded and accepts no new connections, otherwise 0."
         case .buildInfo: "Always 1; the labels describe the program."
