@@ -40,10 +40,11 @@ import Testing
                         "ENROUTE_REDIS_LIVE_URL": roomy.url, "ENROUTE_REDIS_LEDGER_URL": roomy.url,
                     ]) { $1 }.merging([name: tight.url]) { $1 }
                     let (_, report) = try await CheckTests.check(settings)
+                    let gateway = "a gateway with \(loops == 1 ? "one event loop" : "\(loops) event loops")"
                     let finding = report.findings.first { $0.subject == .clients && $0.severity == .warning }
                     #expect(
                         finding?.what.hasSuffix(
-                            "1 are connected, and a gateway with \(loops) event loops opens \(count).")
+                            "1 are connected, and \(gateway) opens \(count).")
                             == true, "\(report.findings)")
                     let output = try await CommandTests.serve(settings, until: ["enroute: listening"]) { line in
                         guard line.contains("waiting for Redis") else { return }

@@ -27,9 +27,9 @@ extension RedisFacts {
         guard let demand = self.clientDemand, let limit = self.number("maxclients"),
             let connected = self.connectedClients(demand)
         else { return nil }
+        let loops = demand.loops == 1 ? "one event loop" : "\(demand.loops) event loops"
         let state =
-            "Redis accepts \(limit) clients, \(connected) are connected, and a gateway with \(demand.loops) event loops opens "
-            + "\(demand.gateway)"
+            "Redis accepts \(limit) clients, \(connected) are connected, and a gateway with \(loops) opens \(demand.gateway)"
         guard limit - connected < demand.gateway else { return self.ok(.clients, "\(state).") }
         let remedy = self.setting("maxclients", "\(Self.advisedClients)")
         guard limit >= demand.gateway else {
