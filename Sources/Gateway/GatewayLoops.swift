@@ -29,6 +29,7 @@ struct GatewayLoops: Sendable {
     let arrivalCounts: ArrivalCounts
     let redis: RedisFaultMonitors
     let clocks: ClockComparison
+    let replicas: ReplicaWatch
     let requests: RequestCounts
     /// When the gateway started, ms since the epoch.
     let startedAt = WallClock.nowMilliseconds
@@ -85,6 +86,7 @@ struct GatewayLoops: Sendable {
             case .certificateExpiry:
                 GaugeSamples(gauge, optional: (self.settings.credentials?.current.validity?.until).map(Double.init))
             case .clockOffset: self.clocks.gauge
+            case .redisReplicas: self.replicas.gauge
             case .setting: GaugeSamples(settings: self.settings.sharedSettings)
             case .buildInfo:
                 GaugeSamples(

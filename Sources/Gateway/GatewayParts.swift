@@ -38,11 +38,14 @@ extension GatewayServer {
                     return NIOLoopBound(state, eventLoop: loop)
                 }.get())
         }
+        let addresses: [RedisMetrics.Role: String] = [
+            .live: "\(self.settings.live)", .ledger: "\(self.settings.ledger)",
+        ]
         return GatewayLoops(
             loops: loops, states: states, load: load, quotas: quotas, revocations: revocations, settings: self.settings,
             issuerKeys: self.settings.issuerKeys, arrivalCounts: routing.counts, redis: faultMonitors,
-            clocks: ClockComparison(
-                addresses: [.live: "\(self.settings.live)", .ledger: "\(self.settings.ledger)"], logger: self.logger),
+            clocks: ClockComparison(addresses: addresses, logger: self.logger),
+            replicas: ReplicaWatch(addresses: addresses, logger: self.logger),
             requests: RequestCounts(loops: loops))
     }
 

@@ -57,9 +57,11 @@ final class ClusterRoute: RedisRoute {
                 return route.eventLoop.makeFailedFuture(
                     RedisError.refused(code: "CLUSTERDOWN", message: "CLUSTERDOWN not all slots have a master"))
             }
-            route.timer = route.eventLoop.scheduleRepeatedTask(
-                initialDelay: Self.refreshDelay, delay: Self.refreshDelay
-            ) { _ in bound.value.tick() }
+            if route.timer == nil {
+                route.timer = route.eventLoop.scheduleRepeatedTask(
+                    initialDelay: Self.refreshDelay, delay: Self.refreshDelay
+                ) { _ in bound.value.tick() }
+            }
             return EventLoopFuture.andAllSucceed(
                 route.masters.values.map { $0.link.whenConnected() }, on: route.eventLoop)
         }.map { bound.value.hasStarted = true }
@@ -85,6 +87,14 @@ final class ClusterRoute: RedisRoute {
                 self.brokenSince
             ])
             .compactMap { $0 }.min()
+    }
+
+    var onlineReplicas: Int? {
+        let counts = self.map.nodes.map { node -> Int? in
+            guard let master = self.masters[node], master.link.handler != nil else { return nil }
+            return master.part.onlineReplicas
+        }
+        return counts.contains(nil) ? nil : counts.compactMap { $0 }.min()
     }
 
     // MARK: Slot map

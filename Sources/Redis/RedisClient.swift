@@ -38,7 +38,8 @@ package final class RedisClient: Sendable {
         self.route = NIOLoopBound(route, eventLoop: eventLoop)
     }
 
-    /// Connects. Fails when the first attempt fails; afterwards the client reconnects automatically.
+    /// Connects. Fails when the first attempt fails, and may be called again then; afterwards the client reconnects
+    /// automatically.
     package func start() -> EventLoopFuture<Void> {
         self.onLoop { $0.start() }
     }
@@ -49,6 +50,10 @@ package final class RedisClient: Sendable {
 
     /// Since when it is unresponsive; `nil` while it responds. On `eventLoop` only.
     package var unresponsiveSince: NIODeadline? { self.route.value.unresponsiveSince }
+
+    /// The replicas that receive writes; of a cluster, those of the master that has the fewest. `nil` if that is not known. On
+    /// `eventLoop` only.
+    package var onlineReplicas: Int? { self.route.value.onlineReplicas }
 
     /// Calls `body` whenever the connection to a master is re-established. It may be another master, which may lack the
     /// latest writes. On `eventLoop` only.

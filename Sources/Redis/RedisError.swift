@@ -116,8 +116,28 @@ extension RedisError: CustomStringConvertible {
 }
 
 extension RedisError {
-    /// For logs: only the error code of a reply, because the message may repeat what was sent.
+    /// How Redis answers an unknown command; the name follows in quotes, and then the arguments.
+    private static let unknownCommand = "ERR unknown command "
+    /// The same within a script. Redis does not say which command; neither does this.
+    private static let unknownCommandOfScript = "ERR Unknown Redis command called from script"
+    /// Redis repeats no more of a command's name.
+    private static let maxCommandName = 128
+
+    /// Whether Redis does not know the command, for example because its configuration renames it.
+    package var isUnknownCommand: Bool {
+        guard case .refused(_, let message) = self else { return false }
+        return message.hasPrefix(Self.unknownCommand) || message.hasPrefix(Self.unknownCommandOfScript)
+    }
+
+    /// For logs: only the error code of a reply, because the message may repeat what was sent. An unknown command is named,
+    /// without its arguments.
     package var withoutArguments: String {
-        if case .refused(let code, _) = self { "Redis replied \(code)" } else { "\(self)" }
+        guard case .refused(let code, let message) = self else { return "\(self)" }
+        if message.hasPrefix(Self.unknownCommandOfScript) { return "Redis replied \(Self.unknownCommandOfScript)" }
+        guard message.hasPrefix(Self.unknownCommand) else { return "Redis replied \(code)" }
+        let name = message.dropFirst(Self.unknownCommand.count).dropFirst().prefix(Self.maxCommandName).prefix {
+            $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "." || $0 == "_" || $0 == "-")
+        }
+        return "Redis replied \(Self.unknownCommand)\(name.uppercased())"
     }
 }

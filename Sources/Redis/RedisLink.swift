@@ -57,14 +57,15 @@ final class RedisLink {
 
     // MARK: Life cycle
 
-    /// Makes the first attempt. If it fails, the future fails with the reason and nothing is retried.
+    /// Makes the first attempt. If it fails, the future fails with the reason and nothing is retried until the next call.
+    /// A link that is connected or connecting: as `whenConnected`.
     func start() -> EventLoopFuture<Void> {
         self.eventLoop.preconditionInEventLoop()
-        guard self.core.handle(.start, now: Self.now) == .connect else {
-            return self.eventLoop.makeFailedFuture(RedisError.disconnected)
-        }
+        guard self.core.handle(.start, now: Self.now) == .connect else { return self.whenConnected() }
         let first = self.connect()
-        first.whenFailure { [bound = NIOLoopBound(self, eventLoop: self.eventLoop)] _ in bound.value.stop() }
+        first.whenFailure { [bound = NIOLoopBound(self, eventLoop: self.eventLoop)] _ in
+            _ = bound.value.core.handle(.abandon, now: Self.now)
+        }
         first.whenSuccess { [bound = NIOLoopBound(self, eventLoop: self.eventLoop)] in bound.value.startTimer() }
         return first
     }
@@ -105,7 +106,7 @@ final class RedisLink {
     /// follows.
     func whenConnected() -> EventLoopFuture<Void> {
         if self.handler != nil { return self.eventLoop.makeSucceededVoidFuture() }
-        if self.core.isStopped { return self.eventLoop.makeFailedFuture(RedisError.disconnected) }
+        if self.core.isInactive { return self.eventLoop.makeFailedFuture(RedisError.disconnected) }
         let promise = self.eventLoop.makePromise(of: Void.self)
         self.connectWaiters.append(promise)
         return promise.futureResult

@@ -23,7 +23,8 @@ package struct Durable<Value: Sendable>: Sendable {
 
 /// Confined to its event loop.
 protocol RedisRoute: AnyObject {
-    /// Connects. Fails when the first attempt fails; afterwards the connections reconnect automatically.
+    /// Connects. Fails when the first attempt fails, and may be called again then; afterwards the connections reconnect
+    /// automatically.
     func start() -> EventLoopFuture<Void>
     func stop()
     func send(_ command: RedisCommand, isDurable: Bool) -> EventLoopFuture<Durable<RESPValue>>
@@ -34,6 +35,9 @@ protocol RedisRoute: AnyObject {
     func handler(of command: RedisCommand) -> RedisChannelHandler?
     /// Since when some connection is down or unresponsive; `nil` while all of them work.
     var unresponsiveSince: NIODeadline? { get }
+    /// The replicas that receive writes; of a cluster, those of the master that has the fewest. `nil` while a master is not
+    /// connected or has not reported them.
+    var onlineReplicas: Int? { get }
     /// The location of a channel, where subscriber connections must go.
     func location(ofChannel channel: String) -> ChannelLocation?
     /// All current channel locations.
@@ -117,6 +121,7 @@ final class MasterRoute: RedisRoute {
     func handler(ofKey key: String) -> RedisChannelHandler? { self.link.handler }
     func handler(of command: RedisCommand) -> RedisChannelHandler? { self.link.handler }
     var unresponsiveSince: NIODeadline? { self.link.unresponsiveSince }
+    var onlineReplicas: Int? { self.link.handler == nil ? nil : self.part.onlineReplicas }
     func location(ofChannel channel: String) -> ChannelLocation? { .singleMaster }
     var locations: [ChannelLocation] { [.singleMaster] }
     func noteRedirection(_ error: RedisError, at location: ChannelLocation) {}

@@ -10,8 +10,8 @@ final class ReplicationMonitor {
     /// Across all masters that this link has led to: a node without replicas may be the one being replaced, or the new one that
     /// the replicas have not found yet.
     private var replicas = RecentReplicas()
-    /// Whether the node of this connection has reported its replicas.
-    private var isKnown = false
+    /// The replicas of this connection's node that receive writes; `nil` until it has reported them.
+    private(set) var onlineReplicas: Int?
     private var lastCheck = NIODeadline.uptimeNanoseconds(0)
     private var isChecking = false
     /// The node has another history than before, or is not a master.
@@ -26,7 +26,7 @@ final class ReplicationMonitor {
             // A new connection has already notified its owner that messages may be missing.
             self?.history = nil
             self?.isChecking = false
-            self?.isKnown = false
+            self?.onlineReplicas = nil
             self?.check()
         }
     }
@@ -51,7 +51,7 @@ final class ReplicationMonitor {
 
     private func received(_ info: ReplicationInfo) {
         self.replicas.record(info.onlineReplicas, now: .now())
-        self.isKnown = true
+        self.onlineReplicas = info.onlineReplicas
         let before = self.history
         self.history = info.history
         // When its first replica connects, a master gets a new replication id with an empty secondary id. That is not a change.
@@ -72,7 +72,7 @@ final class ReplicationMonitor {
         }
         let answer = handler.send(command)
         guard isDurable else { return answer.map { Durable(value: $0, replicas: nil) } }
-        if self.isKnown {
+        if self.onlineReplicas != nil {
             let wait = self.waitForReplicas(handler)
             return answer.and(wait).map { Durable(value: $0, replicas: $1) }
         }

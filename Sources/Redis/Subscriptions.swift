@@ -49,8 +49,8 @@ package final class Subscriptions {
         self.route.onMoved = { [weak self] in self?.moved(to: $0) }
     }
 
-    /// Connects. Fails when the first attempt fails; afterwards the connections reconnect automatically. Start the client
-    /// first.
+    /// Connects. Fails when the first attempt fails, and may be called again then; afterwards the connections reconnect
+    /// automatically. Start the client first.
     package func start() -> EventLoopFuture<Void> {
         self.client.eventLoop.preconditionInEventLoop()
         self.isStarted = true

@@ -31,6 +31,8 @@ package struct ConnectionStateMachine: Sendable {
         case didConnect
         /// The attempt failed, or the connection ended.
         case didDisconnect
+        /// The owner does not want another attempt now. It may start again.
+        case abandon
         case stop
     }
 
@@ -64,6 +66,8 @@ package struct ConnectionStateMachine: Sendable {
     package var isConnected: Bool { if case .connected = self.phase { true } else { false } }
     /// Stopped permanently: no attempt follows.
     package var isStopped: Bool { self.phase == .stopped }
+    /// No attempt is under way, and none follows until `start`.
+    package var isInactive: Bool { self.phase == .idle || self.phase == .stopped }
 
     package mutating func handle(_ event: Event, now: UInt64) -> Effect {
         switch (self.phase, event) {
@@ -74,6 +78,9 @@ package struct ConnectionStateMachine: Sendable {
             return .close
         case (.idle, .stop), (.waiting, .stop):
             self.phase = .stopped
+            return .none
+        case (.waiting, .abandon):
+            self.phase = .idle
             return .none
         case (.idle, .start):
             self.phase = .trying
@@ -90,7 +97,9 @@ package struct ConnectionStateMachine: Sendable {
             return .lost
         // An attempt that was given up succeeds after all. There must not be two connections.
         case (.idle, .didConnect), (.waiting, .didConnect): return .close
-        case (.idle, .didDisconnect), (.trying, .start), (.connected, _), (.waiting, _): return .none
+        case (.idle, .didDisconnect), (.idle, .abandon), (.trying, .start), (.trying, .abandon), (.connected, _),
+            (.waiting, _):
+            return .none
         }
     }
 

@@ -12,6 +12,7 @@ package enum Gauge: String, CaseIterable, Sendable {
     case shedding = "enroute_overloaded"
     case memoryLimit = "enroute_memory_limit_bytes"
     case certificateExpiry = "enroute_tls_certificate_expiry_timestamp_seconds"
+    case redisReplicas = "enroute_redis_replicas"
     case clockOffset = "enroute_clock_offset_seconds"
     case setting = "enroute_setting"
     case buildInfo = "enroute_build_info"
@@ -35,6 +36,8 @@ package enum Gauge: String, CaseIterable, Sendable {
             "Unix time at which the certificate for new connections expires; no sample without TLS."
         case .clockOffset:
             "Seconds by which this machine's clock is ahead of Redis's, by role; no sample while Redis does not answer."
+        case .redisReplicas:
+            "Replicas that receive writes, by Redis role; in a cluster the fewest of a master. No sample while it is down."
         case .setting: "Value of a setting that must be the same on every gateway, in its own unit."
         case .shedding: "1 while the gateway is overloaded and accepts no new connections, otherwise 0."
         case .buildInfo: "Always 1; the labels describe the program."
@@ -78,6 +81,14 @@ package struct GaugeSamples: Sendable {
         self.gauge = .clockOffset
         self.samples = RedisMetrics.Role.allCases.compactMap { role in
             clockOffsets[role].map { ([("role", role.rawValue)], $0) }
+        }
+    }
+
+    /// - Parameter replicas: their number, by Redis role.
+    package init(replicas: [RedisMetrics.Role: Int]) {
+        self.gauge = .redisReplicas
+        self.samples = RedisMetrics.Role.allCases.compactMap { role in
+            replicas[role].map { ([("role", role.rawValue)], Double($0)) }
         }
     }
 

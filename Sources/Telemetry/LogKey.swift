@@ -28,6 +28,7 @@ package enum LogKey {
     package static let received = "received"
     package static let receivedBytes = "received_bytes"
     package static let redis = "redis"
+    package static let replicas = "replicas"
     package static let resumes = "resumes"
     package static let rider = "rider"
     package static let role = "role"

@@ -34,20 +34,45 @@ import Testing
 
     struct Crashed: Error {}
 
-    /// The output of `enroute serve` until it contains one of `words`, or until it exits. Then it is killed.
-    static func serve(_ settings: [String: String], until words: [String]) async throws -> String {
-        let variables = [
+    private static func environment(ofGateway settings: [String: String]) -> [Environment.Key: String] {
+        [
             "PATH": "/usr/bin:/bin", "ENROUTE_LISTEN_PORT": "0", "ENROUTE_LISTEN_HOST": "127.0.0.1",
             "ENROUTE_MANAGEMENT": "off",
-        ].merging(settings) { $1 }
-            .reduce(into: [Environment.Key: String]()) { $0[Environment.Key(rawValue: $1.key)!] = $1.value }
-        return try await Subprocess.run(
-            .path(.init(self.binary)), arguments: ["serve"], environment: .custom(variables), input: .none,
-            output: .sequence, error: .combinedWithOutput
+        ].merging(settings) { $1 }.reduce(into: [:]) { $0[Environment.Key(rawValue: $1.key)!] = $1.value }
+    }
+
+    /// Whether `enroute serve` exits with 0 after a SIGTERM, sent when a line contains `word`; and its output.
+    static func terminated(
+        _ settings: [String: String], on word: String
+    ) async throws -> (isClean: Bool, output: String) {
+        let outcome = try await Subprocess.run(
+            .path(.init(self.binary)), arguments: ["serve"],
+            environment: .custom(self.environment(ofGateway: settings)), input: .none, output: .sequence,
+            error: .combinedWithOutput
         ) { execution in
             var output = ""
             for try await line in execution.standardOutput.strings() {
                 output += line + "\n"
+                if line.contains(word) { try execution.send(signal: .terminate) }
+            }
+            return output
+        }
+        return (outcome.terminationStatus == .exited(0), outcome.closureResult)
+    }
+
+    /// The output of `enroute serve` until it contains one of `words`, or until it exits. Then it is killed.
+    static func serve(
+        _ settings: [String: String], until words: [String], onLine: (String) async throws -> Void = { _ in }
+    ) async throws -> String {
+        try await Subprocess.run(
+            .path(.init(self.binary)), arguments: ["serve"],
+            environment: .custom(self.environment(ofGateway: settings)), input: .none, output: .sequence,
+            error: .combinedWithOutput
+        ) { execution in
+            var output = ""
+            for try await line in execution.standardOutput.strings() {
+                output += line + "\n"
+                try await onLine(line)
                 if words.contains(where: { line.contains($0) }) { break }
             }
             try? execution.send(signal: .kill)

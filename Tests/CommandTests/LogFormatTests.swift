@@ -60,6 +60,48 @@ import Testing
                 + #""reason":"it broke","role":"live","source":"Redis"}"#)
     }
 
+    /// The lines of a gateway that does not start, in development, with a Redis of its own.
+    private static func failedStart(_ settings: [String: String]) async throws -> (code: Int32, lines: [Substring]) {
+        try await withServer { server in
+            let outcome = try await CommandTests.run(
+                ["serve"],
+                environment: [
+                    "ENROUTE_MODE": "development", "ENROUTE_TLS": "off", "ENROUTE_EVENT_LOOPS": "1",
+                    "ENROUTE_MANAGEMENT": "off", "ENROUTE_LISTEN_HOST": "127.0.0.1", "ENROUTE_LISTEN_PORT": "0",
+                    "ENROUTE_REDIS_LIVE_URL": server.url,
+                ].merging(settings) { $1 })
+            return (outcome.code, outcome.error.split(separator: "\n"))
+        }
+    }
+
+    @Test func `in JSON, the error that ends a gateway is a log line, with the remedy`() async throws {
+        try await FakePort.running(greeting: nil) { port in
+            let settings = [
+                "ENROUTE_TOKEN_SECRET": "a secret of at least thirty-two bytes", "ENROUTE_LISTEN_PORT": "\(port)",
+            ]
+            let (code, lines) = try await Self.failedStart(settings.merging(["ENROUTE_LOG_FORMAT": "json"]) { $1 })
+            let last = try #require(lines.last.flatMap { Self.parse($0) }, "\(lines)")
+            #expect(code == 69 && last["level"] == "critical" && last["msg"] == "exiting after an error")
+            #expect(last["reason"]?.contains("\(port)") == true, "\(last)")
+            #expect(last["reason"]?.contains("ENROUTE_LISTEN_PORT") == true, "\(last)")
+            #expect(lines.allSatisfy { Self.parse($0) != nil }, "\(lines)")
+            let plain = try await Self.failedStart(settings)
+            #expect(plain.code == 69 && plain.lines.last?.hasPrefix("enroute: ") == true, "\(plain)")
+        }
+    }
+
+    @Test func `an issuer that never answered is not said to have previous keys`() async throws {
+        let (code, lines) = try await Self.failedStart([
+            "ENROUTE_TOKEN_JWKS_URL": "https://127.0.0.1:\(try await freePort())/keys", "ENROUTE_LOG_FORMAT": "json",
+        ])
+        let parsed = lines.compactMap { Self.parse($0) }
+        #expect(code == 69 && parsed.count == lines.count, "\(lines)")
+        #expect(parsed.contains { $0["msg"] == "JWKS fetch failed; no keys of the issuer are known yet" }, "\(lines)")
+        #expect(!lines.contains { $0.contains("keeping previous keys") })
+        let last = try #require(parsed.last)
+        #expect(last["level"] == "critical" && last["reason"]?.hasPrefix("No key to verify tokens with.") == true)
+    }
+
     @Test func `every line of a gateway's run is one JSON object, whatever clients send`() async throws {
         _ = try await DeployedSite.findings(with: ["ENROUTE_LOG_FORMAT": "json"]) {
             []

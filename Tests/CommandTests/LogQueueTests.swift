@@ -21,8 +21,12 @@ import Testing
             try #require(fcntl(self.writer, 1031, Int32(Self.bytes)) == Self.bytes)
         }
 
-        /// Reads on a thread of its own until a line contains `last`.
         func lines(until last: String) async throws -> [Substring] {
+            try await self.text(until: last).split(separator: "\n")
+        }
+
+        /// Reads on a thread of its own until a line contains `last`.
+        func text(until last: String) async throws -> String {
             try await blocking { [self] in
                 var text = ""
                 while !text.contains(last) || !text.hasSuffix("\n") {
@@ -32,7 +36,13 @@ import Testing
                     text += String(decoding: chunk[..<count], as: UTF8.self)
                 }
                 return text
-            }.split(separator: "\n")
+            }
+        }
+
+        /// The number of bytes that nobody has read yet.
+        var waiting: Int32 {
+            var count: Int32 = 0
+            return ioctl(self.reader, UInt(FIONREAD), &count) == 0 ? count : 0
         }
 
         deinit { close(self.reader) }
@@ -92,6 +102,27 @@ import Testing
         let lines = try await pipe.lines(until: "log lines lost")
         #expect(lines.first == "there is space" && lines.count == 2)
         #expect(lines.last?.contains("count=3 ") == true, "\(lines)")
+    }
+
+    /// As when a disk is full for a while. Here the reader of the first pipe disappears.
+    @Test func `after a line that was written only in part, the next one starts on a line of its own`() async throws {
+        signal(SIGPIPE, SIG_IGN)
+        var broken: SmallPipe? = try SmallPipe()
+        let descriptor = dup(try #require(broken).writer)
+        close(try #require(broken).writer)
+        defer { close(descriptor) }
+        let queue = LogQueue(descriptor: descriptor)
+        queue.append(String(repeating: "x", count: 2 * SmallPipe.bytes) + "\n")
+        try await becomes("the pipe is full") { broken?.waiting == Int32(SmallPipe.bytes) }
+        broken = nil
+        try await blocking { queue.flush() }
+        let pipe = try SmallPipe()
+        #expect(dup2(pipe.writer, descriptor) == descriptor)
+        queue.append("there is space\n")
+        queue.append("again\n")
+        let text = try await pipe.text(until: "log lines lost")
+        #expect(text.hasPrefix("\nthere is space\nagain\n") && text.contains("count=1 "), "\(text)")
+        #expect(text.filter { $0 == "\n" }.count == 4, "\(text)")
     }
 
     @Test func `flushing waits for every line that was appended before`() async throws {

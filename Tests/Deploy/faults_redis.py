@@ -5,7 +5,9 @@ import time
 
 from faults import Stage, fault, tries
 from followers import following
+from monitoring import free_port
 from order_system import HOME, OrderSystem
+from processes import Process
 from riders import Rider
 from trips import to_the_door
 from websocket import WebSocket
@@ -96,6 +98,34 @@ def redis_is_full_slow_and_has_malformed_messages(stage: Stage) -> None:
         stage.clears("EnrouteRedisRefusesCommands")
         stage.fires("EnrouteRedisSlow", while_=lambda: site.redis_says("CLIENT", "PAUSE", "180", "ALL"))
         stage.clears("EnrouteRedisSlow", "EnrouteRedisInvalidValues")
+
+
+@fault("EnrouteRedisReplicaLost")
+def the_replica_dies(stage: Stage) -> None:
+    """SIGKILL of the only replica, which then starts again."""
+    site, port = stage.site(), free_port()
+    site.redis_says("CONFIG", "SET", "port", str(port))
+    folder = stage.folder / "replica"
+    folder.mkdir()
+
+    def start() -> Process:
+        replica = Process("replica", [
+            "redis-server", "--port", "0", "--unixsocket", str(folder / "redis.sock"), "--save", "", "--dir", str(folder),
+            "--replicaof", "127.0.0.1", str(port)], stage.folder / "replica.log")
+        stage.callback(replica.end)
+        replica.wait_until(lambda: "state=online" in site.redis_says("INFO", "replication"), "its synchronization")
+        return replica
+
+    replica = start()
+    gateway = site.gateways[0]
+    stage.monitoring.until(
+        lambda: 'enroute_redis_replicas{role="ledger"} 1' in gateway.manage("/metrics")[1], "the replica in the metrics")
+    replica.kill()
+    stage.fires("EnrouteRedisReplicaLost")
+    assert "redis has fewer replicas" in gateway.process.log.read_text()
+    start()
+    stage.clears("EnrouteRedisReplicaLost")
+    assert "redis has more replicas" in gateway.process.log.read_text()
 
 
 @fault("EnrouteFollowersBehind", "EnrouteServerErrors", "EnrouteMessagesFailed")

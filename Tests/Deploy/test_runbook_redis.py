@@ -4,13 +4,14 @@ follower."""
 import contextlib
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from faults import Stage
 from installation import Installation, Server
 from monitoring import free_port
-from order_system import Refused
+from order_system import OrderSystem, Refused
 from processes import Process
 from runbook import Trip, block, monitoring, stage  # noqa: F401
 from stage import ROOT
@@ -39,7 +40,7 @@ def test_restoring_the_ledger_brings_back_the_jobs_of_the_backup(stage):
     ledger.process.kill()
     for file in (ledger.data / "appendonlydir").glob("*.aof"):
         file.write_bytes(b"a broken disk")
-    installation.run(block("Restoring the ledger", 1), DATA=str(ledger.data), BACKUP=str(backup), UNIT=ledger.name)
+    installation.run(block("Restoring the ledger", 2), DATA=str(ledger.data), BACKUP=str(backup), UNIT=ledger.name)
 
     def is_back() -> bool:
         with contextlib.suppress(Refused):
@@ -60,7 +61,7 @@ def test_restoring_the_ledger_brings_back_the_jobs_of_the_backup(stage):
 def test_without_a_backup_the_ledger_is_not_started_on_an_empty_folder(stage):
     installation = Installation(stage, gateways=1)
     ledger = installation.servers["ledger"]
-    commands = block("Restoring the ledger", 1).partition("# async_loading")[0]
+    commands = block("Restoring the ledger", 2).partition("# async_loading")[0]
     pasted = installation.paste(commands, DATA=str(ledger.data), BACKUP=str(stage.folder / "none"), UNIT=ledger.name)
     assert "cannot stat" in pasted.output and not ledger.process.is_running
     assert (ledger.data / "appendonlydir.broken").exists()
@@ -76,7 +77,7 @@ def test_the_wait_for_a_ledger_ends_when_it_has_loaded_every_key(stage):
     ledger.options = ["--key-load-delay", "500"]
     ledger.launch()
     ledger.process.wait_until(lambda: "\nloading:1" in ledger.says("INFO", "persistence"), "its loading")
-    wait = block("Restoring the ledger", 1).partition("# async_loading")[2].partition("\n")[2]
+    wait = block("Restoring the ledger", 2).partition("# async_loading")[2].partition("\n")[2]
     assert installation.run(wait).split() == ["loading:0", count]
 
 
@@ -132,6 +133,79 @@ def replicated(stage: Stage, password: str) -> tuple[Server, Server, list[str]]:
 def guide(start: str) -> str:
     """The block of deploy/redis/README.md that starts with this text."""
     return re.search(rf"(?ms)^```sh\n({start}.*?)^```", (ROOT / "deploy/redis/README.md").read_text())[1]
+
+
+class Sentinel:
+    """One Sentinel with the shipped configuration, which monitors a ledger."""
+
+    def __init__(self, folder: Path, number: int, master: Server):
+        self.name, self.port = f"redis-sentinel-{number}", free_port()
+        self._log, self._config = folder / f"{self.name}.log", folder / f"{self.name}.conf"
+        lines = (ROOT / "deploy/redis/sentinel.conf").read_text()
+        lines = re.sub(r"(?m)^sentinel .*enroute-live.*\n", "", lines).replace("port 26379", f"port {self.port}")
+        lines = lines.replace("enroute-ledger 127.0.0.1 6380", f"enroute-ledger 127.0.0.1 {master.port}")
+        # Each failover of the shipped file takes 5 s longer.
+        lines = re.sub(r"(down-after-milliseconds \S+) 5000", r"\1 1000", lines)
+        lines = re.sub(r"(?m)^#   (sentinel auth-\S+ enroute-ledger)", r"\1", lines).replace("THE-PASSWORD", master.password)
+        self._config.write_text(lines)
+        self.start()
+
+    def start(self) -> None:
+        self.process = Process(self.name, ["redis-server", str(self._config), "--sentinel"], self._log)
+        self.process.wait_until(lambda: self.says("PING") == "PONG", "its answer to PING")
+
+    def stop(self) -> None:
+        self.process.end()
+
+    def cli(self, user: str = "") -> str:
+        """Sentinels have no users."""
+        return f"redis-cli -h 127.0.0.1 -p {self.port}"
+
+    def says(self, *command: str) -> str:
+        return subprocess.run([*self.cli().split(), *command], capture_output=True, text=True).stdout.strip()
+
+
+def test_a_restored_ledger_stays_the_master_when_its_replica_and_the_sentinels_start_again(stage):
+    """The copy takes longer than the Sentinels wait for a master that does not answer."""
+    password = "p" * 32
+    master, replica, account = replicated(stage, password)
+    sentinels = [Sentinel(stage.folder, number, master) for number in (1, 2, 3)]
+    for sentinel in sentinels:
+        stage.callback(sentinel.stop)
+    for sentinel in sentinels:
+        sentinel.process.wait_until(
+            lambda: "slaves=1,sentinels=3" in sentinel.says("INFO", "sentinel"), "the replica and the other Sentinels")
+    nodes = ",".join(f"127.0.0.1:{sentinel.port}" for sentinel in sentinels)
+    installation = Installation(
+        stage, gateways=1, redis={"ledger": f"redis+sentinel://enroute:{password}@{nodes}/enroute-ledger"})
+    installation.servers |= {server.name: server for server in (master, replica, *sentinels)}
+    orders = OrderSystem(installation.site)
+    before = orders.visit("on_the_way")
+    (backup := stage.folder / "backup").mkdir()
+    clients = {"LEDGER": master.cli("operations"), "SENTINEL": sentinels[0].cli()}
+    installation.run(block("Restoring the ledger"), DATA=str(master.data), BACKUP=str(backup), **clients)
+    after = orders.visit("on_the_way")
+
+    units = {"SENTINEL_UNIT": "redis-sentinel-*", "REPLICA_UNIT": replica.name}
+    stopped = installation.run(block("Restoring the ledger", 1), **clients, **units)
+    assert stopped.split() == ["127.0.0.1", str(master.port)]
+    # After a restart a replica follows the master of its configuration.
+    replica.options = ["--replicaof", "127.0.0.1", str(master.port), *account]
+    slow = block("Restoring the ledger", 2).replace("cp -a", "sleep 4 && cp -a")
+    keys = installation.run(
+        slow, DATA=str(master.data), BACKUP=str(backup), UNIT=master.name, **clients).split()[-1]
+    started = installation.run(block("Restoring the ledger", 3), **clients, **units).split()
+    assert started[-1] == keys and "master" in started, started
+    assert replica.says("DBSIZE") == keys and "role:slave" in replica.says("INFO", "replication")
+
+    def answers(visit, expected) -> bool:
+        with contextlib.suppress(Refused):
+            return visit.state["status"] == expected
+        return False
+
+    stage.monitoring.until(lambda: answers(before, "on_the_way"), "the job of the backup")
+    with pytest.raises(Refused, match="404"):
+        after.state
 
 
 def test_a_planned_failover_with_a_replica_that_lags_changes_nothing(stage):

@@ -154,6 +154,36 @@ import Testing
         }
     }
 
+    /// `rename-command` of redis.conf. Such a command is missing for every user, so no permission helps.
+    @Test(arguments: ["WAIT", "XADD", "SPUBLISH", "SSUBSCRIBE", "EVAL", "EVALSHA"])
+    func `required commands that Redis does not know are named and are an error`(command: String) async throws {
+        let options = ["--appendonly", "yes", "--rename-command", command, ""]
+        try await withServer(options: options) { server in
+            let client = try await RedisClient.started(at: server.address)
+            defer { client.stop() }
+            let facts = try await RedisInspector(role: .ledger, connection: Self.connection, client: client)
+                .allFacts(keyspace: Keyspace()).get()
+            let access = try #require(facts.access)
+            // Without scripts nothing else can be checked.
+            #expect(access.unknown == [command.hasPrefix("EVAL") ? "EVAL, EVALSHA" : command] && access.missing == [])
+            let errors = facts.findings(in: .production).filter { $0.severity == .error }
+            #expect(errors.map(\.subject) == [.access], "\(errors)")
+            #expect(
+                errors.first?.what.contains(command) == true && errors.first?.remedy.contains("rename-command") == true)
+        }
+    }
+
+    @Test func `commands that no gateway needs may be unknown`() async throws {
+        let options = ["--rename-command", "FLUSHALL", "", "--rename-command", "DEBUG", ""]
+        try await withServer(options: options) { server in
+            let client = try await RedisClient.started(at: server.address)
+            defer { client.stop() }
+            let access = try await AccessProbe(role: .live, keyspace: Keyspace()).run(client).get()
+            #expect(access?.unknown == [] && access?.missing == [])
+            #expect(access?.excessive.contains("FLUSHALL") == false && access?.excessive.contains("FLUSHDB") == true)
+        }
+    }
+
     @Test func `a different prefix than the access list's is detected`() async throws {
         try await DeployedRedis.ledger.run { server in
             let client = try await RedisClient.started(at: server.address(for: "enroute"))

@@ -18,6 +18,9 @@ import Testing
         aof_enabled:0\r
         role:master\r
         connected_slaves:1\r
+        connected_clients:12\r
+        cluster_connections:0\r
+        maxclients:10000\r
         """,
         .ledger: """
         redis_version:7.0.15\r
@@ -31,6 +34,9 @@ import Testing
         aof_enabled:1\r
         role:master\r
         connected_slaves:1\r
+        connected_clients:12\r
+        cluster_connections:0\r
+        maxclients:10000\r
         """,
     ]
 
@@ -53,6 +59,7 @@ import Testing
             info: Self.info[role] ?? "",
             settings: Self.settings[role])
         facts.access = AccessFacts()
+        facts.clientDemand = ClientDemand(gateway: 13, loops: 2, inspection: 2)
         facts.clockAheadMilliseconds = 3
         return facts
     }
@@ -132,6 +139,12 @@ import Testing
         },
         Fault(.live, "too narrow", .access, .error, "live.acl") { $0.access?.missing = ["GET x"] },
         Fault(.ledger, "too wide", .access, .warning, "ledger.acl") { $0.access?.excessive = ["FLUSHALL"] },
+        Fault(.live, "commands unknown", .access, .error, "rename-command") { $0.access?.unknown = ["EVAL"] },
+        Fault(.live, "too few clients", .clients, .error, "CONFIG SET maxclients 10000", says("maxclients", "12")),
+        Fault(.ledger, "no room for a gateway", .clients, .warning, "CLIENT LIST", says("maxclients", "23")),
+        Fault(.ledger, "a bus without room", .clients, .warning, "CLIENT LIST") {
+            ($0.info["cluster_connections"], $0.info["maxclients"]) = ("1", "24")
+        },
         Fault(.live, "clock before", .clock, .warning, "set-ntp true") { $0.clockAheadMilliseconds = 201 },
         Fault(.live, "clock behind", .clock, .warning, "set-ntp true") { $0.clockAheadMilliseconds = -201 },
         Fault(.ledger, "clock far off", .clock, .error, "set-ntp true") { $0.clockAheadMilliseconds = -30_000 },
@@ -159,6 +172,17 @@ import Testing
             $0.settings?["min-replicas-to-write"] = "2"
         },
     ]
+
+    /// Ten others and a replica are connected, and a gateway opens 13 connections.
+    @Test func `the connections of the inspection itself do not count`() {
+        var facts = Self.good(.ledger)
+        facts.info["maxclients"] = "24"
+        let finding = facts.findings(in: .production).first { $0.subject == .clients }
+        #expect(finding?.severity == .ok, "\(finding as Any)")
+        #expect(finding?.what.contains("accepts 24 clients, 11 are connected") == true, "\(finding as Any)")
+        facts.clientDemand = nil
+        #expect(facts.findings(in: .production).allSatisfy { $0.subject != .clients })
+    }
 
     @Test(arguments: faults)
     func `in production each fault causes exactly one finding, with a reason and a remedy`(fault: Fault) throws {

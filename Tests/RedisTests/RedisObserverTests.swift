@@ -32,6 +32,22 @@ import Testing
         }
     }
 
+    @Test func `a log line names an unknown command without its arguments`() async throws {
+        try await withServer(options: ["--rename-command", "XADD", ""]) { server in
+            let client = try await RedisClient.started(at: server.address)
+            defer { client.stop() }
+            let plain = await failure(of: client.send(["XADD", "jobs:1", "*", "destination", "41.9"]))
+            #expect(plain?.withoutArguments == "Redis replied ERR unknown command XADD")
+            let script = RedisScript(
+                name: "add", source: Array("return redis.call('XADD', ARGV[1], '*', 'f', 'v')".utf8))
+            let inside = await failure(of: client.evaluate(script, keys: [], arguments: [.text("jobs:1")]))
+            #expect(inside?.withoutArguments == "Redis replied ERR Unknown Redis command called from script")
+            #expect(plain?.isUnknownCommand == true && inside?.isUnknownCommand == true)
+            let other = await failure(of: client.send(["INCRBY", "a", "destination"]))
+            #expect(other?.withoutArguments == "Redis replied ERR" && other?.isUnknownCommand == false)
+        }
+    }
+
     @Test func `B35: the observer receives each error once, malformed data as such, and accepted writes`() async throws
     {
         try await withServer { server in

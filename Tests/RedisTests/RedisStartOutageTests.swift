@@ -38,6 +38,39 @@ import Testing
         }
     }
 
+    @Test func `a client and its subscriptions can start again after an attempt that failed`() async throws {
+        try await withRedis { holder, server in
+            let client = try await RedisClient.made(at: server.address, timing: .patient)
+            defer { client.stop() }
+            let loop = client.eventLoop
+            let subscriptions = try await loop.submit {
+                NIOLoopBound(
+                    Subscriptions(client: client, connections: 2, timing: .patient, logger: .quiet), eventLoop: loop)
+            }.get()
+            func subscribe() async -> RedisError? { await failure(of: loop.flatSubmit { subscriptions.value.start() }) }
+            try await holder.run("CONFIG", "SET", "maxclients", "1")
+            for _ in 0..<2 { #expect(await failure(of: client.start())?.isOutage == true) }
+            try await holder.run("CONFIG", "SET", "maxclients", "3")
+            #expect(await failure(of: client.start()) == nil)
+            #expect(await failure(of: client.start()) == nil, "connected already")
+            // One of the two connections is refused.
+            #expect(await subscribe()?.isOutage == true)
+            try await holder.run("CONFIG", "SET", "maxclients", "4")
+            #expect(await subscribe() == nil)
+            try await loop.flatSubmit { subscriptions.value.subscribe("channel") }.get()
+            #expect(try await client.send(["SPUBLISH", "channel", "x"]).get().integer == 1)
+            loop.execute { subscriptions.value.stop() }
+        }
+    }
+
+    @Test func `a client that was stopped does not start again`() async throws {
+        try await withRedis { _, server in
+            let client = try await RedisClient.made(at: server.address, timing: .patient)
+            client.stop()
+            #expect(await failure(of: client.start()) == .disconnected)
+        }
+    }
+
     @Test(
         arguments: ["LOADING Redis is loading", "BUSY Redis is busy", "MASTERDOWN Link with MASTER is down"],
         [(nil, 0), ("hunter2", 0), (nil, 3)])

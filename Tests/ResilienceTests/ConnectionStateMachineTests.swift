@@ -80,6 +80,20 @@ import Testing
         #expect(longest <= .milliseconds(50) || stood < .seconds(1))
     }
 
+    @Test func `after a failed first attempt that is abandoned, nothing follows until it starts again`() {
+        var core = ConnectionStateMachine(seed: 1)
+        #expect(core.isInactive)
+        #expect(core.handle(.start, now: 0) == .connect)
+        #expect(core.handle(.abandon, now: 0) == .none && !core.isInactive, "the attempt is under way")
+        #expect(core.handle(.didDisconnect, now: 0) == .none)
+        #expect(core.handle(.abandon, now: 0) == .none)
+        #expect(core.isInactive && !core.isStopped)
+        #expect(core.tick(now: .seconds(60)) == .none)
+        #expect(core.handle(.start, now: .seconds(60)) == .connect)
+        #expect(core.handle(.didConnect, now: .seconds(60)) == .none)
+        #expect(core.handle(.abandon, now: .seconds(60)) == .none && core.isConnected)
+    }
+
     @Test func `stopping closes the connection or attempt, and nothing follows`() {
         var (standing, trying, waiting, idle) = (
             Self.started([.didConnect]), Self.started(), Self.started([.didDisconnect]), ConnectionStateMachine(seed: 1)
@@ -88,6 +102,7 @@ import Testing
         #expect(trying.handle(.stop, now: 0) == .close)
         #expect(waiting.handle(.stop, now: 0) == .none)
         #expect(idle.handle(.stop, now: 0) == .none)
+        #expect(idle.handle(.abandon, now: 0) == .none)
         #expect(idle.handle(.start, now: 0) == .none)
         #expect(idle.handle(.stop, now: 0) == .none)
         #expect(standing.handle(.didDisconnect, now: 0) == .none)

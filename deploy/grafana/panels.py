@@ -103,6 +103,8 @@ REDIS = [
           alerts=("EnrouteRedisSlow",)),
     lines("Commands", "Commands and scripts each second.", "ops",
           (rate("enroute_redis_command_seconds_count", by="role"), "{{role}}")),
+    lines("Replicas", "Replicas that receive the writes of the master; in a cluster, of the master with the fewest.", "none",
+          (f"max by (role) (enroute_redis_replicas{{{G}}})", "{{role}}"), alerts=("EnrouteRedisReplicaLost",)),
     lines("Availability", "1 while all selected gateways can use it.", "none",
           (f"min by (dependency) (enroute_dependency_up{{{G}}})", "{{dependency}}"), limits=(1,), is_low_bad=True,
           alerts=("EnrouteRedisDown", "EnrouteKeysNotRefreshed", "EnrouteEventQueueDown", "EnrouteETAProviderDown")),

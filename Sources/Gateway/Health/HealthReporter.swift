@@ -56,6 +56,9 @@ package actor HealthReporter {
             self.ledger.add(readings.ledger?.roundTrip)
             self.gatewayLoops.clocks.observe(readings.live, of: .live)
             self.gatewayLoops.clocks.observe(readings.ledger, of: .ledger)
+            let replicas = await self.gatewayLoops.replicaCounts()
+            self.gatewayLoops.replicas.observe(replicas.live, of: .live)
+            self.gatewayLoops.replicas.observe(replicas.ledger, of: .ledger)
             let (health, census) = await self.health()
             // Failures are ignored: the next report replaces this one anyway.
             try? await self.registry.report(
@@ -113,6 +116,12 @@ extension GatewayLoops {
             census.riders.merge(riders) { $0 + $1 }
         }
         return census
+    }
+
+    /// The replicas of both Redis instances, as the first event loop has last read them; `nil` for one that does not answer.
+    func replicaCounts() async -> (live: Int?, ledger: Int?) {
+        let (loop, state) = (self.loops[0], self.states[0])
+        return (try? await loop.submit { state.value.replicas }.get()) ?? (nil, nil)
     }
 
     /// Reads the clocks of both Redis instances on the first event loop; `nil` for one that does not answer.

@@ -20,7 +20,7 @@ extension GatewayServer {
     ///   - connectMore: connects what does not belong to an event loop, before the gateway listens.
     func serve(
         _ connections: Connections, _ management: Connections, _ gatewayLoops: GatewayLoops,
-        _ background: [@Sendable () async -> Void], _ connectMore: () async throws -> Void
+        _ background: [@Sendable () async -> Void], _ connectMore: @escaping @Sendable () async throws -> Void
     ) async throws {
         // Only connections with HTTP requests need a task; WebSocket sessions run without one.
         let (http, arrivals) = AsyncStream.makeStream(
@@ -33,9 +33,10 @@ extension GatewayServer {
         async let answering: Void = Self.answer(http, self.logger)
         let listener: any Channel
         do {
-            try await cancelWhenGracefulShutdown { try await self.beforeStarting() }
-            try await self.connectToRedis(gatewayLoops)
-            try await connectMore()
+            try await cancelWhenGracefulShutdown {
+                try await self.beforeStarting()
+                try await self.connectToRedis(gatewayLoops, connectMore)
+            }
             listener = try await self.listen(self.settings.host, self.settings.port, connections, gatewayLoops) {
                 arrivals.yield($0)
             }
@@ -84,10 +85,15 @@ extension GatewayServer {
     }
 
     /// Connects every event loop to both Redis instances.
-    private func connectToRedis(_ gatewayLoops: GatewayLoops) async throws {
+    private func connectToRedis(
+        _ gatewayLoops: GatewayLoops, _ connectMore: @Sendable () async throws -> Void
+    ) async throws {
+        var wait = RedisWait(logger: self.logger)
         for (loop, state) in zip(gatewayLoops.loops, gatewayLoops.states) {
-            try await loop.flatSubmit { state.value.start() }.get()
+            try await wait.untilConnected { try await loop.flatSubmit { state.value.start() }.get() }
         }
+        try await wait.untilConnected(connectMore)
+        wait.log()
         gatewayLoops.load.reachedRedis()
     }
 

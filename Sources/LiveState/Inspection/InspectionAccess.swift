@@ -1,5 +1,5 @@
-// Which commands the gateway's Redis user may run, determined without running any of them: since Redis 7 a script can ask
-// whether its caller may call a command with these keys and channels (redis.acl_check_cmd). Nothing is read, written or
+// Which commands Redis knows and the gateway's user may run, determined without running any of them: since Redis 7 a script can
+// ask whether its caller may call a command with these keys and channels (redis.acl_check_cmd). Nothing is read, written or
 // published.
 
 internal import EnrouteWire
@@ -12,10 +12,14 @@ package struct AccessFacts: Sendable, Hashable {
     package var missing: [String]
     /// Commands that no gateway needs and the user has.
     package var excessive: [String]
+    /// Commands that gateways need and Redis does not know, for example because its configuration renames them. No permission
+    /// helps.
+    package var unknown: [String]
 
-    package init(missing: [String] = [], excessive: [String] = []) {
+    package init(missing: [String] = [], excessive: [String] = [], unknown: [String] = []) {
         self.missing = missing
         self.excessive = excessive
+        self.unknown = unknown
     }
 }
 
@@ -63,45 +67,58 @@ package struct AccessProbe: Sendable, Hashable {
     package func run(_ client: RedisClient) -> EventLoopFuture<AccessFacts?> {
         let answers = (self.needed + self.excessive).map { command in
             client.evaluate(Self.permissionScript, keys: [], arguments: command.map { .text($0) }).map {
-                answer -> Bool? in
-                answer.integer.flatMap { $0 < 0 ? nil : $0 == 1 }
+                Permission(rawValue: $0.integer ?? 0)
             }
         }
         return EventLoopFuture.whenAllSucceed(answers, on: client.eventLoop).map { answers -> AccessFacts? in
             guard answers.contains(where: { $0 != nil }) else { return nil }
             let texts = (self.needed + self.excessive).map { Self.text($0) }
-            let all = zip(texts, answers)
+            let needed = zip(texts, answers).prefix(self.needed.count)
+            let unknown = zip(self.needed, answers).filter { $0.1 == .unknownCommand }.map { Self.name($0.0) }
             return AccessFacts(
-                missing: all.prefix(self.needed.count).filter { $0.1 == false }.map { $0.0 },
-                excessive: all.dropFirst(self.needed.count).filter { $0.1 == true }.map { $0.0 })
+                missing: needed.filter { $0.1 == .refused }.map { $0.0 },
+                excessive: zip(texts, answers).dropFirst(self.needed.count).filter { $0.1 == .granted }.map { $0.0 },
+                unknown: Set(unknown).sorted())
         }.flatMapErrorThrowing { error in
             guard case RedisError.refused(let code, _) = error else { throw error }
-            // With NOPERM the user may not run scripts, so nothing else can be checked and no gateway would work. Any other
-            // refusal comes from an older server, which does not know this first line.
-            return code == "NOPERM" ? AccessFacts(missing: ["EVAL, EVALSHA"]) : nil
+            // The user may not run scripts, or Redis knows none. Nothing else can be checked then, and no gateway would work.
+            // Any other refusal comes from an older server, which does not know this first line.
+            let scripts = ["EVAL, EVALSHA"]
+            if code == "NOPERM" { return AccessFacts(missing: scripts) }
+            return (error as? RedisError)?.isUnknownCommand == true ? AccessFacts(unknown: scripts) : nil
         }
     }
 
-    /// Returns 1 if the command is allowed, 0 if not, -1 if the server cannot tell or does not know the command. The flags
-    /// let the script run where writes are refused: on a replica, when memory is full, or without the required replicas.
+    /// The script's answers.
+    private enum Permission: Int64 {
+        case unknownCommand = -1
+        case refused = 1
+        case granted = 2
+    }
+
+    /// Returns a `Permission`, or 0 if the server cannot tell. The flags let the script run where writes are refused: on a
+    /// replica, when memory is full, or without the required replicas.
     private static let permissionScript = RedisScript(
         name: "may_call",
         source: Array(
             """
             #!lua flags=no-writes,allow-stale
-            if not redis.acl_check_cmd then return -1 end
+            if not redis.acl_check_cmd then return 0 end
             local isKnown, may = pcall(redis.acl_check_cmd, unpack(ARGV))
             if not isKnown then return -1 end
-            return may and 1 or 0
+            return may and 2 or 1
             """.utf8))
 
     /// For people: the command in capitals, without the arguments that do not matter.
     private static func text(_ command: [String]) -> String {
-        switch command[0] {
-        case "eval", "evalsha": return command[0].uppercased()
-        case "config", "script", "acl", "debug", "cluster", "pubsub":
-            return command.prefix(2).joined(separator: " ").uppercased()
-        default: return ([command[0].uppercased()] + command.dropFirst().prefix(1)).joined(separator: " ")
-        }
+        let name = Self.name(command)
+        if ["EVAL", "EVALSHA"].contains(name) || name.contains(" ") { return name }
+        return ([name] + command.dropFirst().prefix(1)).joined(separator: " ")
+    }
+
+    /// The command in capitals, with its subcommand and without arguments.
+    private static func name(_ command: [String]) -> String {
+        let hasSubcommand = ["config", "script", "acl", "debug", "cluster", "pubsub"].contains(command[0])
+        return command.prefix(hasSubcommand ? 2 : 1).joined(separator: " ").uppercased()
     }
 }

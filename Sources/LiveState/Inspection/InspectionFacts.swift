@@ -26,6 +26,8 @@ package struct RedisFacts: Sendable, Hashable {
     package var keys: Set<RedisRole> = []
     /// Whether the append-only file can be loaded again; `nil` when Redis writes no such file.
     package var reload: ReloadFacts?
+    /// The connections that Redis has to accept; `nil` if they are not checked.
+    package var clientDemand: ClientDemand?
     /// How far the clock of Redis is ahead of this machine's, ms; negative when it is behind.
     package var clockAheadMilliseconds: Int64?
 
@@ -54,7 +56,7 @@ package struct RedisFacts: Sendable, Hashable {
 }
 
 extension RedisFacts {
-    private func number(_ field: String) -> Int64? { self.info[field].flatMap { Int64($0) } }
+    func number(_ field: String) -> Int64? { self.info[field].flatMap { Int64($0) } }
 
     /// Major and minor version.
     package var version: (major: Int, minor: Int)? {

@@ -9,7 +9,7 @@ package struct Finding: Sendable, Hashable, Codable {
     /// What was checked. Programs read these values too, so they must not change.
     package enum Subject: String, Sendable, Hashable, Codable {
         case connection, version, master, replicas, persistence, reload, copies, eviction, memory, buffers, slowlog,
-            access
+            access, clients
         case clock, encryption, separation, swapped, settings
         /// The gateway's own settings, not those of a Redis.
         case configuration

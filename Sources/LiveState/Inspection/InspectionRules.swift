@@ -15,7 +15,7 @@ extension RedisFacts {
             }
         let ofBoth: [Finding?] = [
             self.versionFinding, self.masterFinding, self.subscriberLimitFinding, self.accessFinding,
-            self.clockFinding, self.transportFinding, self.settingsFinding,
+            self.clientsFinding, self.clockFinding, self.transportFinding, self.settingsFinding,
         ]
         return (ofRole + ofBoth).compactMap { $0 }.gravestFirst
     }
@@ -70,6 +70,14 @@ extension RedisFacts {
     private var accessFinding: Finding? {
         guard let access else { return nil }
         let file = "deploy/redis/\(self.role.rawValue).acl"
+        if !access.unknown.isEmpty {
+            return self.finding(
+                .error, .access, "Redis does not know required commands: \(access.unknown.joined(separator: ", ")).",
+                why: "Gateways need them. Whatever uses them fails with \"unknown command\".",
+                remedy:
+                    "remove `rename-command` and loaded modules or proxies that disable these commands, restart Redis, "
+                    + "and restrict users with \(file) instead")
+        }
         if !access.missing.isEmpty {
             return self.finding(
                 .error, .access, "The user lacks required permissions: \(access.missing.joined(separator: "; ")).",

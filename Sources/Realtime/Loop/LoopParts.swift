@@ -34,6 +34,12 @@ struct LoopParts {
     /// Subscriber connections of a gateway to each of the two Redis instances. They are spread over the loops, and each loop
     /// has at least one.
     private static let subscriberConnections = 4
+
+    /// The subscriber connections of one loop to each of the two Redis instances.
+    ///
+    /// - Parameter loops: the number of loops of the gateway.
+    static func subscriberConnections(ofLoop loops: Int) -> Int { max(1, Self.subscriberConnections / loops) }
+
     /// The maximum number of jobs that a gateway resyncs at the same time.
     private static let maxResyncs = 500
 
@@ -120,7 +126,7 @@ struct LoopParts {
 
     private func subscriptions(_ client: RedisClient, _ dependency: Dependency) -> Subscriptions {
         Subscriptions(
-            client: client, connections: max(1, Self.subscriberConnections / self.loops),
+            client: client, connections: Self.subscriberConnections(ofLoop: self.loops),
             timing: self.settings.redisTiming, logger: self.logger.of(dependency))
     }
 

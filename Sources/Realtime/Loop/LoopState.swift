@@ -134,11 +134,13 @@ package final class LoopState {
         }
     }
 
+    /// Connects to both Redis instances. Fails when one of them is unavailable, and may be called again then.
     package func start() -> EventLoopFuture<Void> {
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
-        let timer = LoopTimer(eventLoop: self.eventLoop, interval: Deadlines.tick) { now in bound.value.tick(now) }
-        timer.start()
-        self.timer = timer
+        if self.timer == nil {
+            self.timer = LoopTimer(eventLoop: self.eventLoop, interval: Deadlines.tick) { bound.value.tick($0) }
+            self.timer?.start()
+        }
         return EventLoopFuture.andAllSucceed(
             [self.live.start(), self.ledger.start(), self.writes.start()], on: self.eventLoop
         ).flatMap {
@@ -178,6 +180,9 @@ package final class LoopState {
     package func clockReadings() -> EventLoopFuture<(live: ClockReading?, ledger: ClockReading?)> {
         ClockReading.attempt(at: self.live).and(ClockReading.attempt(at: self.ledger)).map { (live: $0, ledger: $1) }
     }
+
+    /// The replicas of each instance; `nil` if that is not known.
+    package var replicas: (live: Int?, ledger: Int?) { (self.live.onlineReplicas, self.writes.onlineReplicas) }
 
     package var streams: AuditStreams { AuditStreams(ledger: self.ledger, settings: self.settings.liveState) }
     /// For events that follow from positions. Those of the ledger are written by its scripts.

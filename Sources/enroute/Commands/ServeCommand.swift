@@ -59,24 +59,33 @@ struct ServeCommand: AsyncParsableCommand {
         try await exitingCleanly {
             let configuration = try ProcessConfiguration(file: self.config, command: "serve")
             let (settings, logger, loops) = try await self.read(configuration)
-            let group = MultiThreadedEventLoopGroup(numberOfThreads: loops)
-            let status = GatewayStatus()
-            let reporter = ServiceReporter(systemd, gateway: status, logger: logger)
-            reporter.tick()
-            try await fetchFirstKeys(settings)
-            self.logWarnings(about: settings, configuration, logger)
-            let check = StartCheck(try configuration.inspection(group: group), logger: logger)
-            raiseDescriptorLimit()
-            let gateway = GatewayServer(
-                settings: settings, group: group, logger: logger, status: status,
-                onListening: { ports in
-                    Self.announce(ports, settings, logger)
-                    reporter.started(port: ports.gateway)
-                }, beforeStarting: { try await check.run() })
-            let reload = CertificateReload(credentials: settings.credentials, reporter: reporter, logger: logger)
-            try await self.run(
-                gateway, reload, reporter, stopLimit: settings.drainAccept + settings.drain + .seconds(5), logger)
+            try await loggingFailure(logger, as: try configuration.logFormat()) {
+                try await self.serve(configuration, settings, logger, loops: loops, systemd)
+            }
         }
+    }
+
+    private func serve(
+        _ configuration: ProcessConfiguration, _ settings: GatewaySettings, _ logger: Logger, loops: Int,
+        _ systemd: ServiceManagerEnvironment
+    ) async throws {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: loops)
+        let status = GatewayStatus()
+        let reporter = ServiceReporter(systemd, gateway: status, logger: logger)
+        reporter.tick()
+        try await fetchFirstKeys(settings)
+        self.logWarnings(about: settings, configuration, logger)
+        let check = StartCheck(try configuration.inspection(group: group), logger: logger)
+        raiseDescriptorLimit()
+        let gateway = GatewayServer(
+            settings: settings, group: group, logger: logger, status: status,
+            onListening: { ports in
+                Self.announce(ports, settings, logger)
+                reporter.started(port: ports.gateway)
+            }, beforeStarting: { try await check.run() })
+        let reload = CertificateReload(credentials: settings.credentials, reporter: reporter, logger: logger)
+        try await self.run(
+            gateway, reload, reporter, stopLimit: settings.drainAccept + settings.drain + .seconds(5), logger)
     }
 
     /// Runs the gateway until a signal stops it.

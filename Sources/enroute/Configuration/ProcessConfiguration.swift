@@ -94,10 +94,13 @@ struct ProcessConfiguration {
 
     // MARK: settings that several commands use
 
+    // `choice` allows formats only.
+    func logFormat() throws -> LogFormat { LogFormat(rawValue: try self.choice("ENROUTE_LOG_FORMAT"))! }
+
     func logger() throws -> Logger {
-        // `choice` allows formats and levels only.
-        let format = LogFormat(rawValue: try self.choice("ENROUTE_LOG_FORMAT"))!
+        let format = try self.logFormat()
         var logger = Logger(label: "enroute") { _ in LogLineHandler(format: format) }
+        // `choice` allows levels only.
         logger.logLevel = Logger.Level(rawValue: try self.choice("ENROUTE_LOG_LEVEL"))!
         return logger
     }

@@ -6,6 +6,7 @@ import Gateway
 import Logging
 import OutboundHTTP
 import Realtime
+import Synchronization
 import Telemetry
 
 extension ProcessConfiguration {
@@ -62,7 +63,7 @@ extension ProcessConfiguration {
             let fetch = sharing[0].fetch
             return JWKSSource(
                 verifier: verifier, fixed: Dictionary(uniqueKeysWithValues: fixed),
-                report: { Self.report($0, of: issuers, logger) }
+                report: { [known = KnownKeys()] in Self.report($0, of: issuers, known, logger) }
             ) { try await fetch() }
         }
     }
@@ -133,15 +134,26 @@ extension ProcessConfiguration {
         }
     }
 
-    private static func report(_ outcome: JWKSSource.Outcome, of issuers: String, _ logger: Logger) {
+    private static func report(
+        _ outcome: JWKSSource.Outcome, of issuers: String, _ known: KnownKeys, _ logger: Logger
+    ) {
         switch outcome {
         case .throttled: break
-        case .fresh: logger.debug("JWKS refreshed", metadata: [LogKey.issuer: "\(issuers)"])
+        case .fresh:
+            known.areFetched.store(true, ordering: .relaxed)
+            logger.debug("JWKS refreshed", metadata: [LogKey.issuer: "\(issuers)"])
         case .failed(let error):
             logger.warning(
-                "JWKS refresh failed; keeping previous keys",
+                known.areFetched.load(ordering: .relaxed)
+                    ? "JWKS refresh failed; keeping previous keys"
+                    : "JWKS fetch failed; no keys of the issuer are known yet",
                 metadata: [LogKey.issuer: "\(issuers)", LogKey.reason: "\(error)"])
         }
+    }
+
+    /// Whether the keys of an issuer were ever fetched.
+    private final class KnownKeys: Sendable {
+        let areFetched = Atomic(false)
     }
 }
 

@@ -34,9 +34,10 @@ final class LogQueue: Sendable {
         self.descriptor = descriptor
         self.state = Mutex(State(maxBytes: maxBytes))
         Thread.detachNewThread { [self] in
+            var isWithinLine = false
             while true {
                 self.wake.wait()
-                self.write()
+                self.write(&isWithinLine)
             }
         }
     }
@@ -58,13 +59,26 @@ final class LogQueue: Sendable {
         if !isIdle { _ = written.wait(timeout: .now() + Self.patience) }
     }
 
-    private func write() {
+    /// - Parameter isWithinLine: whether the last line was written only in part.
+    private func write(_ isWithinLine: inout Bool) {
         var canWrite = true
         while let batch = self.state.withLock({ $0.next(mayReport: canWrite) }) {
-            let failures = batch.lines.count { Output.put($0, to: self.descriptor) != nil }
+            var failures = 0
+            for line in batch.lines where !self.write(line, &isWithinLine) { failures += 1 }
             canWrite = failures == 0
             self.state.withLock { $0.finished(batch, failures: failures) }
         }
+    }
+
+    /// Writes a line, on a line of its own: what a full disk has accepted of the line before must not make this one unreadable.
+    ///
+    /// - Returns: whether all of it was written.
+    private func write(_ line: String, _ isWithinLine: inout Bool) -> Bool {
+        let separator = isWithinLine ? "\n" : ""
+        var written = 0
+        let isWhole = Output.put(separator + line, to: self.descriptor, written: &written) == nil
+        if written > 0 { isWithinLine = !isWhole && written > separator.utf8.count }
+        return isWhole
     }
 }
 

@@ -36,6 +36,8 @@ struct RedisInspection: Sendable {
     var mode: DeploymentMode
     let targets: [Target]
     let keyspace: Keyspace
+    /// The connections that a gateway opens; `nil` if its settings are invalid.
+    var connections: ConnectionCount?
     /// The event loops of its connections.
     let group: any EventLoopGroup
 
@@ -51,6 +53,9 @@ struct RedisInspection: Sendable {
             self.findings.filter { $0.severity == .error && !(self.isUnavailable && $0.subject == .connection) }
         }
     }
+
+    /// Connections to each master during an inspection: one to find the masters, and one as the gateway's user.
+    private static let ownConnections = 2
 
     // MARK: inspection
 
@@ -87,10 +92,14 @@ struct RedisInspection: Sendable {
         defer { client.stop() }
         let (admin, refusal) = await self.admin(of: target, at: master)
         defer { admin?.stop() }
-        let facts = try await RedisInspector(
+        var facts = try await RedisInspector(
             role: target.role, connection: RedisConnectionInfo(target.address, at: master), client: client, admin: admin
         )
         .allFacts(keyspace: self.keyspace).get()
+        let own = Self.ownConnections + (admin != nil && !facts.isAdminElsewhere ? 1 : 0)
+        facts.clientDemand = self.connections.map {
+            ClientDemand(gateway: $0[target.role], loops: $0.loops, inspection: own)
+        }
         return InspectedMaster(
             name: master.description, facts: facts,
             findings: (facts.findings(in: self.mode) + [refusal].compactMap { $0 }).gravestFirst)
@@ -200,6 +209,10 @@ extension ProcessConfiguration {
             targets: [
                 .init(role: .live, address: live, admin: try self.redisAddress("ENROUTE_REDIS_LIVE_ADMIN_URL")),
                 .init(role: .ledger, address: ledger, admin: try self.redisAddress("ENROUTE_REDIS_LEDGER_ADMIN_URL")),
-            ], keyspace: try self.liveState().keyspace, group: group)
+            ], keyspace: try self.liveState().keyspace, connections: try? self.connections(), group: group)
+    }
+
+    private func connections() throws -> ConnectionCount {
+        ConnectionCount(loops: try self.loops(), deliversWebhooks: try self.isOn("ENROUTE_WEBHOOK_DELIVERY"))
     }
 }

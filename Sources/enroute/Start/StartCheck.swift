@@ -75,9 +75,9 @@ enum StartDecision: Equatable {
     case start(warnings: [Finding])
     case wait(Awaited, [Finding])
 
-    /// Errors that may pass without a restart: a missing replica usually reconnects, memory can be freed or added, and a
-    /// service synchronizes the clock.
-    private static let passing: Set<Finding.Subject> = [.replicas, .memory, .clock]
+    /// Errors that may pass without a restart: a missing replica usually reconnects, memory can be freed or added, `maxclients`
+    /// can be raised, and a service synchronizes the clock.
+    private static let passing: Set<Finding.Subject> = [.replicas, .memory, .clients, .clock]
 
     /// - Parameters:
     ///   - outcome: of an inspection in production mode.

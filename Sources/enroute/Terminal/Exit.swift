@@ -7,9 +7,11 @@ import Gateway
 import TrafficControl
 import Journeys
 import LiveState
+import Logging
 import Redis
 import SecureSocket
 import Streets
+import Telemetry
 
 extension ExitCode {
     static let unusableInput = ExitCode(65)
@@ -27,6 +29,20 @@ nonisolated(nonsending) func exitingCleanly(_ body: () async throws -> Void) asy
         guard let code = exitCode(of: error) else { throw error }
         // An error of the configuration may have several lines.
         for line in "\(error)\(advice(on: error))".split(separator: "\n") { Output.complain("enroute: \(line)\n") }
+        throw code
+    }
+}
+
+/// Runs the part of a command that logs. If the log is JSON, the error that ends the command is a line of it: a collector drops
+/// lines that are not JSON. Otherwise the error is left to `exitingCleanly`.
+nonisolated(nonsending) func loggingFailure(
+    _ logger: Logger, as format: LogFormat, _ body: () async throws -> Void
+) async throws {
+    do {
+        try await body()
+    } catch {
+        guard format == .json, let code = exitCode(of: error) else { throw error }
+        logger.critical("exiting after an error", metadata: [LogKey.reason: "\(error)\(advice(on: error))"])
         throw code
     }
 }

@@ -52,11 +52,20 @@ enum Output {
 
     /// - Returns: the error number; `nil` when everything was written.
     static func put(_ text: String, to descriptor: Int32) -> Int32? {
+        var written = 0
+        return Self.put(text, to: descriptor, written: &written)
+    }
+
+    /// - Parameter written: set to the number of bytes that were written, also after an error.
+    /// - Returns: the error number; `nil` when everything was written.
+    static func put(_ text: String, to descriptor: Int32, written: inout Int) -> Int32? {
+        written = 0
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
             if count > 0 {
                 rest = rest.dropFirst(count)
+                written += count
             } else if count < 0, errno == EAGAIN {
                 var wait = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 _ = poll(&wait, 1, Self.patience)

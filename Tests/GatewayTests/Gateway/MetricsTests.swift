@@ -22,6 +22,7 @@ import Testing
                 _ = try await gateway.rest("GET", "/api/v1/jobs/job-1", by: "anna", .customer)
                 // With the first report of its health, which the gateway sends when it starts.
                 try await gateway.waitForMetric(#"enroute_clock_offset_seconds{role="ledger"} "#)
+                try await gateway.waitForMetric(#"enroute_redis_replicas{role="ledger"} "#)
                 var text = try await gateway.manage("/metrics").text
                 // Without a routing provider, arrival times have no samples.
                 let arrivals = try #require(text.range(of: "# HELP enroute_eta_requests_total"))
