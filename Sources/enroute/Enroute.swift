@@ -22,7 +22,7 @@ struct Enroute: AsyncParsableCommand {
               enroute serve                         run a gateway
               enroute config                        print the effective configuration
               enroute check                         check the configuration and Redis
-              enroute probe                         check whether the local gateway is ready
+              enroute probe                         check whether a gateway is ready
               enroute explain job-1                 explain what followers of a job see
               enroute webhooks list                 list the webhooks, and how they respond
               enroute audit --job job-1             print who followed a job, and when

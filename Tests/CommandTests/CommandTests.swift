@@ -279,7 +279,7 @@ import Testing
             #expect(
                 named.code == 78 && named.error.contains("its language is en; rename it to en.json"), "\(named.error)")
             let french = template.output.replacing(#""language" : "en""#, with: #""language" : "fr""#)
-                .replacing("promised (by {time})", with: "promised")
+                .replacing("It was promised by {time}.", with: "")
             try Data(french.utf8).write(to: wrong)
             let bad = try await Self.run(["config"], environment: settings)
             #expect(bad.error.contains("fr.json cannot be used: customer.apology must contain {time}"), "\(bad.error)")

@@ -54,8 +54,8 @@ import Testing
         arguments: [
             (#""lat":1"#, "lat and lon"), (#""lon":1"#, "lat and lon"),
             (#""lat":null,"lon":1"#, "expected a number"),
-            (#""lat":"1","lon":1"#, "expected a number"), (#""lat":NaN,"lon":1"#, "expected a number"),
-            (#""lat":Infinity,"lon":1"#, "expected a number"),
+            (#""lat":"1","lon":1"#, "expected a number"), (#""lat":NaN,"lon":1"#, "expected a value"),
+            (#""lat":Infinity,"lon":1"#, "expected a value"),
             (#""lat":-Infinity,"lon":1"#, "a number is malformed"),
             (#""lat":1e999,"lon":1"#, "a number is out of range"),
             (#""lat":-1e999,"lon":1"#, "a number is out of range"),

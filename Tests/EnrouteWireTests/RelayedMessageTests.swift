@@ -34,7 +34,7 @@ import Testing
     @Test(arguments: [
         "", "{", "null", "[]", location(id: "179500000000000"), location(id: "17950000000000000"),
         location(id: "-795000000000000"),
-        location(at: "1e12"), location(at: "99"), location(at: "9223372036854775807"), location(at: "null"),
+        location(at: "1e11"), location(at: "99"), location(at: "9223372036854775807"), location(at: "null"),
         location(job: "job-8"), location(job: "job-7\\u0020"), location(lat: "90.1"), location(lat: "1e308"),
         location(lat: "1e999"), location(lat: "nan"), location(lat: "\"41.9\""), location(lat: "null"),
         location(lon: "180.5"),

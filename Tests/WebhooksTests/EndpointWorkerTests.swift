@@ -20,7 +20,7 @@ import Webhooks
             try await stage.running {
                 try await becomes("the warning") { stage.log.count("waiting list of the webhook is full") > 0 }
                 try await becomes("lastError") {
-                    try await stage.record().lastError.contains("100000 events wait")
+                    try await stage.record().lastError.contains("100000 events are waiting")
                 }
                 try await becomes("the good events") { stage.endpoint.sent("good").count == 2 }
                 // Enough pauses that a repeat would be likely.

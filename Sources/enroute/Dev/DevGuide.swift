@@ -111,8 +111,8 @@ struct DevGuide: Sendable {
         lines += self.webhooks.map { "# Events go to \($0.url)." }
         if !self.webhooks.isEmpty {
             lines += [
-                "# They are signed with WEBHOOK_SECRET. https://www.standardwebhooks.com lists libraries that verify them,",
-                "# and deploy/webhooks.md has a receiver to start with.",
+                "# They are signed with WEBHOOK_SECRET. Libraries that verify them: https://www.standardwebhooks.com",
+                "# deploy/webhooks.md has a receiver to start with.",
             ]
         }
         lines += ["", "# Run these lines in another terminal. The tokens are valid for a day."] + self.variables

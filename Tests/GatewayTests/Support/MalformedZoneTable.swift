@@ -307,6 +307,8 @@ extension MalformedData {
         "feed", "events", "changes", "control", "everyKey",
         // In WebhookStoreTests.
         "webhooks", "webhook", "lease", "attempts", "waiting", "dead", "outbox", "eventCursors", "eventLease",
+        // In EventErasureTests.
+        "erased",
         // In PushSubscriptionsTests.
         "push",
     ]

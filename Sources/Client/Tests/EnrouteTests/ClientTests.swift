@@ -228,8 +228,8 @@ extension FakeGateway {
             if await calls.value > 1 { await Self.hang() }
             return .token("a.\(claims.replacing("=", with: "")).c")
         }
-        // The renewal is due after 20 s, and the function is given up after 15 s.
-        let client = EnrouteClient(configuration, timebase: Timebase(speed: 20))
+        // The renewal is due after 20 s, and the function is given up after 15 s. Faster, a loaded machine would seem silent.
+        let client = EnrouteClient(configuration, timebase: Timebase(speed: 5))
         await client.start()
         try await eventually { await calls.value >= 3 }
         #expect(await client.connectionState.isOpen)
