@@ -105,7 +105,7 @@ import Testing
 
     @Test func `every block has a language that is executed or parsed, and no exception is unused`() throws {
         let blocks = try Self.blocks()
-        let known = Self.notCode.union(["sh", "js", "swift", "json", "yaml", "ini", "conf", "redis", "html"])
+        let known = Self.notCode.union(["sh", "js", "swift", "json", "yaml", "ini", "conf", "redis", "html", "css"])
         for block in blocks { #expect(known.contains(block.language), "\(block): \(block.language)") }
         for entry in Self.notRun {
             let isUsed = blocks.contains { block in
@@ -121,6 +121,19 @@ import Testing
         }
         for block in blocks where ["js", "swift", "html"].contains(block.language) {
             #expect(Self.suite(of: block) != nil, "\(block)")
+        }
+    }
+
+    @Test func `CSS blocks are balanced, and use custom properties of the pages`() throws {
+        let styles = try String(
+            contentsOf: Checkout.root.appending(path: "Sources/WebAssets/web/page.css"), encoding: .utf8)
+        let blocks = try Self.blocks("css")
+        #expect(!blocks.isEmpty)
+        for block in blocks {
+            #expect(block.text.count { $0 == "{" } == block.text.count { $0 == "}" }, "\(block)")
+            for property in block.text.matches(of: /--[a-z-]+/) {
+                #expect(styles.contains("\(property.output):"), "\(block): \(property.output)")
+            }
         }
     }
 

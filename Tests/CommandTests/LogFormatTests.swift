@@ -99,7 +99,8 @@ import Testing
         #expect(parsed.contains { $0["msg"] == "JWKS fetch failed; no keys of the issuer are known yet" }, "\(lines)")
         #expect(!lines.contains { $0.contains("keeping previous keys") })
         let last = try #require(parsed.last)
-        #expect(last["level"] == "critical" && last["reason"]?.hasPrefix("No key to verify tokens with.") == true)
+        #expect(
+            last["level"] == "critical" && last["reason"]?.hasPrefix("No token verification key is available.") == true)
     }
 
     @Test func `every line of a gateway's run is one JSON object, whatever clients send`() async throws {

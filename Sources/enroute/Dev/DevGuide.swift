@@ -63,7 +63,7 @@ struct DevGuide: Sendable {
         Self.firstSteps
             + self.webhooks.map { webhook in
                 Step(
-                    title: "Sends a test event to \(webhook.url), and prints whether it was accepted, or why not.",
+                    title: "Sends a test event to \(webhook.url), and prints the response.",
                     command: #"curl -sS -X POST "$URL/api/v1/webhooks/\#(webhook.id)/test""#
                         + #" -H "Authorization: Bearer $SERVICE""#)
             }
