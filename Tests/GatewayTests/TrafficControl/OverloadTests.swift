@@ -59,30 +59,6 @@ import Testing
         }
     }
 
-    @Test func `a gateway that has shed its sessions returns their memory and accepts again without a restart`()
-        async throws
-    {
-        try await within {
-            try await RunningGateway.run(isSecure: false) {
-                $0.overload.memoryBytes = ProcessLoad.residentBytes + 512 << 20
-                $0.overload.idleSeconds = 0
-            } _: { gateway in
-                let token = try await gateway.token("anna", .service)
-                let session = try await blocking { Boxed(try RawSocket.session(port: gateway.port, token: token)) }
-                let blocks = Blocks(bytes: 768 << 20)
-                #expect(
-                    try await gateway.eventually("/readyz") { $0.status == 503 && $0.text.contains("overloaded") })
-                let received = try await blocking { try session.value.readToEnd() }
-                #expect(received.ends(with: Frame.close(4004, "gateway overloaded; retry later")))
-                // The allocator keeps this memory, like that of closed sessions, until it is released.
-                blocks.freeMost()
-                #expect(try await gateway.eventually("/readyz") { $0.status == 200 })
-                _ = try await blocking { Boxed(try RawSocket.session(port: gateway.port, token: token)) }
-                withExtendedLifetime(blocks) {}
-            }
-        }
-    }
-
     @Test func `a draining gateway tells each client when to reconnect, serves it until then, and closes with 4000`()
         async throws
     {
@@ -189,27 +165,4 @@ private final class Ballast {
     }
 
     deinit { self.memory.deallocate() }
-}
-
-/// Resident memory in small blocks, as sessions use it. The blocks that stay keep the heap from shrinking by itself.
-private final class Blocks: @unchecked Sendable {
-    private var blocks: [UnsafeMutableRawPointer]
-    private static let blockBytes = 4_000
-    /// One block of this many stays.
-    private static let stride = 64
-
-    init(bytes: Int) {
-        self.blocks = (0..<bytes / Self.blockBytes).map { _ in
-            let block = UnsafeMutableRawPointer.allocate(byteCount: Self.blockBytes, alignment: 16)
-            block.initializeMemory(as: UInt8.self, repeating: 1, count: Self.blockBytes)
-            return block
-        }
-    }
-
-    func freeMost() {
-        for (index, block) in self.blocks.enumerated() where index % Self.stride != 0 { block.deallocate() }
-        self.blocks = self.blocks.enumerated().filter { $0.offset % Self.stride == 0 }.map(\.element)
-    }
-
-    deinit { for block in self.blocks { block.deallocate() } }
 }

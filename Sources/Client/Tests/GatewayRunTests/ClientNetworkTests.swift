@@ -31,7 +31,11 @@ import Testing
 
     /// An HTTP server that redirects every POST, and answers the request that follows with JSON.
     private static let redirecting = """
+        import signal
         from http.server import BaseHTTPRequestHandler, HTTPServer
+
+        # The process that runs the tests may ignore this signal, and its children inherit that.
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
         class Redirecting(BaseHTTPRequestHandler):
             def do_POST(self):
@@ -61,6 +65,7 @@ import Testing
         server.executableURL = URL(filePath: "/usr/bin/env")
         server.arguments = ["python3", "-c", Self.redirecting]
         server.standardOutput = output
+        server.standardError = FileHandle.nullDevice
         try server.run()
         defer { server.terminate() }
         let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
