@@ -1,6 +1,6 @@
 // Removes comments and indentation before scripts and styles are sent: they are for readers of the source and a third of the
 // bytes. Only comments on lines of their own are removed, so no parser is needed. In a single script their lines stay empty, so
-// the line numbers of errors match the source. Bundles and styles have no empty lines.
+// the line numbers of errors match the source. Bundles and styles have no empty lines, and fewer line breaks.
 
 /// The text of a script or a style sheet.
 enum PageText {
@@ -21,8 +21,9 @@ enum PageText {
         return Array(lines.joined(separator: [newline]))
     }
 
-    /// Returns the text without empty lines and without the spaces that start a line. No string of our files spans lines. The
-    /// bundler distinguishes statements by their indentation, so compact a script after bundling. Cost: O(bytes).
+    /// Returns the text without empty lines, without the spaces that start a line, and without line breaks that mean nothing.
+    /// No string of our files spans lines. The bundler distinguishes statements by their indentation, so compact a script after
+    /// bundling. Cost: O(bytes).
     static func compacted(_ source: [UInt8]) -> [UInt8] {
         let newline = UInt8(ascii: "\n")
         var compacted: [UInt8] = []
@@ -31,9 +32,19 @@ enum PageText {
             let text = line.drop { $0 == UInt8(ascii: " ") }
             if text.isEmpty { continue }
             compacted += text
-            compacted.append(newline)
+            if !Self.continues(text) { compacted.append(newline) }
         }
         return compacted
+    }
+
+    /// After these bytes, neither a script nor a style needs a line break.
+    private static let continuing = Set("{[(,;".utf8)
+
+    /// Whether the next line may follow on the same line. After `//` it would be part of the comment.
+    private static func continues(_ line: ArraySlice<UInt8>) -> Bool {
+        guard let last = line.last, Self.continuing.contains(last) else { return false }
+        let slash = UInt8(ascii: "/")
+        return !zip(line, line.dropFirst()).contains { $0 == slash && $1 == slash }
     }
 
     /// Returns the last line of a comment that starts with this line and shares no line with code, or `nil`.

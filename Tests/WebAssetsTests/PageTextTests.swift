@@ -23,12 +23,15 @@ import Testing
         #expect(self.sent(source) == source)
     }
 
-    @Test func `indentation and empty lines are removed, and spaces within a line stay`() {
-        let sent = PageText.compacted(Array("a {\n  b: c  d;\n}\n".utf8))
-        #expect(String(decoding: sent, as: UTF8.self) == "a {\nb: c  d;\n}\n")
-        let sparse = PageText.compacted(Array("\n\na;\n\n  \n  b;\n\nc;".utf8))
-        #expect(String(decoding: sparse, as: UTF8.self) == "a;\nb;\nc;\n")
-        #expect(PageText.compacted([]).isEmpty)
+    @Test(arguments: [
+        ("a {\n  b: c  d;\n}\n", "a {b: c  d;}\n"), ("\n\na\n\n  \n  b\n\nc", "a\nb\nc\n"), ("", ""),
+        ("a(\n  b,\n  [\n    c,\n  ],\n)\nd", "a(b,[c,],)\nd\n"), ("a; // b;\nc", "a; // b;\nc\n"),
+        ("f('https://a/b');\nc", "f('https://a/b');\nc\n"),
+    ])
+    func `indentation, empty lines and meaningless line breaks are removed, and spaces within a line stay`(
+        source: String, expected: String
+    ) {
+        #expect(String(decoding: PageText.compacted(Array(source.utf8)), as: UTF8.self) == expected)
     }
 
     @Test func `no string of a page's script spans lines, so compacting changes none`() {
