@@ -11,7 +11,7 @@ package struct JWKSFetcher: Sendable {
 
     package typealias InvalidSetting = InvalidServiceSetting<Setting>
 
-    /// Which key set is fetched. Providers with the same one share its fetches.
+    /// Identifies a key set. Providers with the same key set share its fetches.
     package struct KeySet: Hashable, Sendable {
         let url: String
         /// PEM file of the CAs trusted for the issuer; `nil` for the system's.
