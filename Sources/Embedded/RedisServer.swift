@@ -143,7 +143,7 @@ package struct RedisServer: Sendable {
         throw .ended(lastWords: lines.suffix(Self.lastWordLines).joined(separator: " "))
     }
 
-    /// The second pattern is a Sentinel's, which is listening by then.
+    /// A Sentinel logs the second pattern, once it is listening.
     private static func isReady(_ line: String) -> Bool {
         ["eady to accept connections", "Sentinel ID is "].contains { line.contains($0) }
     }
