@@ -175,7 +175,7 @@ package final class ZoneJobsFeed: Sendable {
                 receiver.receiver(.changes(changes))
             }
         case .failure(let refused):
-            // Nobody waits for a zone that is loaded: its rows are shown until it can be read again.
+            // A zone that was loaded keeps its rows until it can be read again.
             turn.zones[reading.zone]?.readFailed(took: reading.took)
             guard turn.zones[reading.zone]?.isLoaded == false else { return }
             for (_, receiver) in receivers { receiver.receiver(.failed(refused)) }
