@@ -59,8 +59,8 @@ package struct GatewayServer: Service, CustomStringConvertible {
 
     /// Runs until the task is cancelled or a graceful shutdown is triggered.
     ///
-    /// - Throws: `StartFailure`, `InvalidProviderSetting`, or `RedisError` when Redis refuses the connections for a reason that
-    ///   does not pass by itself. While Redis is unavailable, it waits.
+    /// - Throws: `StartFailure`, `InvalidProviderSetting`, or `RedisError` if Redis refuses the connections for a
+    ///   reason that waiting does not solve. While Redis is unavailable, it waits.
     package func run() async throws {
         try await ArrivalRouting.with(self.settings.arrivals, self.logger) { routing in
             try await TileProxy.with(self.settings.tiles, self.logger) { try await self.run(routing, $0) }

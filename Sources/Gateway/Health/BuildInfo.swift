@@ -12,7 +12,7 @@ enum BuildInfo {
         }
     }
 
-    /// The version of the compiler. Swift can only compare it, not name it.
+    /// The version of the compiler. Swift code can compare it but not read it.
     static var swiftVersion: String {
         #if compiler(>=6.4)
             "6.4 or newer"

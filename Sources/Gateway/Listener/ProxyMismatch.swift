@@ -1,5 +1,5 @@
-// What happens when a balancer and its gateway are configured differently: one sends the PROXY protocol, and the other does not
-// expect it, or the reverse. Clients then see no more than a closed connection, so the log says what to change.
+// Detects that a balancer and its gateway are configured differently: only one of the two uses the PROXY protocol.
+// Clients see only a closed connection, so the log says what to change.
 
 internal import Logging
 internal import NIOCore
