@@ -44,7 +44,7 @@ export class Chime {
   }
 }
 
-/** Returns what is in a queue now and was not before, by job and reason. @param known null before the first queue */
+/** Returns the new entries of a queue, by job and reason. @param known null before the first queue */
 export function news(known, entries) {
   return known === null ? [] : entries.filter(({row, reason}) => !known.has(`${row.job} ${reason}`));
 }

@@ -15,7 +15,7 @@ export class Story {
   order = null;
   /** What the customer may do: `{note?, cancelFrom?, tag?}`, or null. */
   can = null;
-  /** Whether the gateway has said the above. Neither messages nor a cached page contain the place and what is possible. */
+  /** Whether the above came from the gateway: neither messages nor a cached page contain `shop` and `can`. */
   isRead = false;
   #status = null;
 

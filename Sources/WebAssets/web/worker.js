@@ -1,13 +1,13 @@
 // The service worker of all pages. It caches what a page needs to open offline, and the last state of a job, so that a
-// customer in a lift can still read "on its way". It never caches positions, addresses or who is coming, because a cache
-// is a file that outlives the journey. Requests that are not listed here pass unchanged: the APIs, tiles, other origins.
+// customer in a lift can still read "on its way". It never caches positions, addresses or who is coming, because a cache is a
+// file that outlives the trip. Requests that are not listed here pass unchanged: the APIs, tiles, other origins.
 
 const SHELL = 'enroute-shell-1';
 const STATES = 'enroute-states-1';
 const PATIENCE = 3_000;                  // ms to wait for the network before a cached response is used
 const KEEP = 24 * 3_600_000;             // ms for which a cached state is useful
 const MOST_STATES = 20;
-const REPEATED = 600_000;                // ms in which a message may come twice: its sender repeats it without an answer
+const REPEATED = 600_000;                // ms in which a message may arrive twice: its sender repeats it without a response
 /** The address of the gateway, which may have a path prefix, with a slash at its end: this file is in its top folder. */
 const GATEWAY = new URL('.', location);
 
@@ -26,9 +26,9 @@ addEventListener('message', (event) => {
   if (event.data?.type === 'near') event.waitUntil(expect(event.data));
 });
 
-/** Where that is kept: track-push.js looks there. */
+/** The cache key of the message for a job. track-push.js reads it. */
 const near = (job) => `${GATEWAY}near/${job}`;
-/** Where it is kept once it was shown, until the job's page is opened later than `REPEATED`. */
+/** The cache key of a message that was shown. It stays until the job's page is opened later than `REPEATED`. */
 const shown = (job) => `${near(job)}/shown`;
 
 /** Keeps what to show when a rider is near, in the reader's language. Without an address, it forgets that. */
