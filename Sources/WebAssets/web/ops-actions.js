@@ -68,7 +68,7 @@ export class JobActions {
     [this.#open, this.#riders, this.note, this.typed] = [null, null, null, ''];
   }
 
-  /** Closes the question or form, for the focus to return to its button. A note that was begun stays. @returns whether one was open */
+  /** Closes the question or form, and moves the focus back to its button. A draft note stays. @returns whether one was open */
   close() {
     if (!this.#open) return false;
     [this.#focused, this.#open] = [this.#open, null];

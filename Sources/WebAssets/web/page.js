@@ -274,8 +274,7 @@ export const TOUCH_PAUSE = 3_000;
 
 /**
  * Reconnects as soon as somebody touches a page without a connection, because the next regular attempt may be many seconds
- * away.
- * At the session limit an earlier attempt would be refused too.
+ * away. At the session limit an earlier attempt would be refused too.
  */
 export function reconnectOnTouch(enroute, now = () => performance.now()) {
   let triedAt = -Infinity;

@@ -10,8 +10,8 @@ const EARTH = 6_371_008.8;
 const RADIANS = Math.PI / 180;
 
 /**
- * ms to glide to a new position if that is not too fast, and at most. The first is longer than the usual time between positions,
- * so that a marker rarely stands still before the next.
+ * ms to glide to a new position if that is not too fast, and at most. The first is longer than the usual time between
+ * positions, so that a marker rarely stands still before the next.
  */
 export const GLIDE = 2_500;
 export const LONGEST_GLIDE = 20_000;

@@ -123,7 +123,7 @@ function isLate(answer) {
   });
 }
 
-/** Loads the page of a job with its state, or the state cached for the same person if the network fails and the page accepts it. */
+/** Loads a job's page with its state; or the state cached for the same person, if the network fails and the page accepts it. */
 async function state(request, url) {
   const key = `/kept${url.pathname}/${await owner(request.headers.get('authorization'))}`;
   const cache = await caches.open(STATES);
@@ -170,7 +170,7 @@ async function owner(authorization) {
   return Array.from(new Uint8Array(digest).slice(0, 16), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** Removes who is coming, the positions of rider and customer and everything that reveals them; null if this is not a job's page. */
+/** Removes the rider's card, all positions and everything that reveals them; null if this is not a job's page. */
 function withoutPlaces(html) {
   const first = /(<script type="application\/json" id="first">)(.*?)(<\/script>)/s;
   const json = first.exec(html)?.[2];
