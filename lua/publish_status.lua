@@ -10,10 +10,10 @@
 -- an event from another system contains its source, so a repeated delivery gets the first reply, whichever actor
 -- repeats it.
 --
--- The id is '<ms>-<digest of prev and of what is written>', so it stands for the whole history up to this event. With a plain
--- sequence, a new master whose clock is behind could give a status the id of one that was lost with the old master, and a
--- follower that returns with that id would seem to have missed nothing. Of two events in the same ms, the second leaves room
--- for the ids of late entries (record_late).
+-- The id is '<ms>-<digest of prev and of the written fields>', so it identifies the whole history up to this event.
+-- With a plain sequence, a new master whose clock is behind could give a status the id of one that was lost with the
+-- old master, and a follower that returns with that id would seem to have missed nothing. Of two events in the same ms,
+-- the second leaves room for the ids of late entries (record_late).
 --
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record

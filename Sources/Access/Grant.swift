@@ -1,8 +1,8 @@
-// Grants: who a caller is and what that allows, once a token or a tracking link has been verified.
+// Grants: the identity and the permissions of a caller whose token or tracking link has been verified.
 
 package import EnrouteWire
 
-/// What a person or a service is allowed to do.
+/// A role, which determines what a person or a service is allowed to do.
 package enum Role: String, Sendable, CaseIterable, Codable {
     case customer, rider, ops, service
 }

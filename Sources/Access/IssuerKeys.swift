@@ -33,7 +33,7 @@ package struct IssuerKeys: Sendable {
         }
     }
 
-    /// Fetches the keys of all these sources at the same time, as far as `KeyRefresh` allows it.
+    /// Fetches the keys of all these sources at the same time, if `KeyRefresh` allows it.
     ///
     /// - Returns: whether all of them answered.
     private static func renew(_ sources: [JWKSSource]) async -> Bool {

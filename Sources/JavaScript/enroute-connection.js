@@ -77,7 +77,7 @@ export class GatewayConnection {
     this.#settle('stopped');
   }
 
-  /** Whether too many messages wait for further requests. Subscriptions are limited by what the app follows. */
+  /** Whether too many messages wait for further requests. Subscriptions are limited by the number of followed jobs. */
   get isFull() { return this.#waiting.length >= MOST_WAITING; }
 
   /** Sends a message, later if the rate requires it. @returns {boolean} whether it was accepted; not before the welcome */

@@ -288,7 +288,7 @@ export class Enroute {
   readonly lastMessageAt: number | null;
   /** The gateway's time, in ms since the epoch. */
   readonly serverTime: number;
-  /** Connects; also after `stop()` and after the connection was refused. The next snapshots show again what it hid. */
+  /** Connects; also after `stop()` and after the connection was refused. The next snapshots show again what a refusal hid. */
   start(): void;
   /** Disconnects and stays disconnected. Views keep their last state. */
   stop(): void;

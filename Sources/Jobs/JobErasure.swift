@@ -87,7 +87,7 @@ extension JobService {
         }
     }
 
-    /// Erases what an earlier request may have left, if it is repeated after the record is gone.
+    /// Erases data that an earlier request may have left, if the request is repeated after the record is gone.
     private func finishErasure(of job: JobID) -> EventLoopFuture<Void> {
         self.ledger.wasErased(job).flatMap { wasErased in
             guard wasErased else { return self.loop.makeSucceededVoidFuture() }

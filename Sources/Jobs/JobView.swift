@@ -1,4 +1,5 @@
-// A job as read from both instances: complete for a new follower, or only what shows whether a follower is up to date.
+// A job as read from both instances: complete for a new follower, or only the parts that show whether a follower is up
+// to date.
 
 package import Access
 package import EnrouteWire
@@ -27,7 +28,7 @@ package struct JobView: Sendable {
     package var deadline: Int64?
     /// Why the rider's location is unavailable, as last reported.
     package var unavailable: UnavailableReason?
-    /// What the arrival is estimated from before there is a position; `nil` if nothing is known.
+    /// The basis for estimating the arrival before there is a position; `nil` if nothing is known.
     package var early: EarlyArrival?
     /// When a position was last accepted, and when the rider started to share it, ms since the epoch.
     var seenAt: Int64?

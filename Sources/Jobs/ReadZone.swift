@@ -1,4 +1,4 @@
-// What the reader of zones knows about one zone, and what it has to read next.
+// The state of one zone for the reader of zones, and what it has to read next.
 
 internal import EnrouteWire
 internal import NIOCore

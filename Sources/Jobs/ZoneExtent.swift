@@ -40,7 +40,7 @@ package struct ZoneExtent: Sendable, Hashable {
     /// Compares a place with the known places of the zone.
     ///
     /// - Parameters:
-    ///   - subject: what is at the place, for the sentence: "destination", "vendor".
+    ///   - subject: the thing at the place, for the sentence: "destination", "vendor".
     ///   - bound: km; 0 for any distance.
     /// - Returns: the reason to refuse the place, as sentences for the client; `nil` if it fits the zone.
     package func fault(of place: Coordinate, _ subject: String, in zone: ZoneID, bound: Int) -> String? {

@@ -26,8 +26,8 @@ struct HTTPConnection: Sendable {
                 do {
                     try await self.server.responder(pending, self.channel)
                 } catch {
-                    // The response is incomplete. Closing the connection tells the client so, and it could not carry another
-                    // response anyway.
+                    // The response is incomplete. Closing the connection signals that to the client, and it could not
+                    // carry another response anyway.
                     logger.trace("response not written", metadata: [LogKey.reason: "\(error)"])
                     self.channel.close(promise: nil)
                 }

@@ -1,4 +1,4 @@
-// What the program was built from, for `enroute_build_info`.
+// The commit and the compiler that the program was built with, for `enroute_build_info`.
 
 internal import CBuildInfo
 

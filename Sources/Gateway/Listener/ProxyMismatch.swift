@@ -11,7 +11,7 @@ internal import TrafficControl
 enum ProxyMismatch: Hashable, CaseIterable {
     /// A header is required, and the connection starts with something else.
     case missing
-    /// A header is required, and what arrived is not a valid one.
+    /// A header is required, and the received one is not valid.
     case malformed
     /// A header is required, and it did not arrive in time.
     case timedOut

@@ -62,7 +62,7 @@ export class JobActions {
       this.#hasDraft()];
   }
 
-  /** Another job is open: its actions start from scratch, but what was done can still be undone. */
+  /** Another job is open: its actions start from scratch, but earlier actions can still be undone. */
   open(job) {
     this.#job = job;
     [this.#open, this.#riders, this.note, this.typed] = [null, null, null, ''];

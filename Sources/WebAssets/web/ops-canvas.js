@@ -173,7 +173,7 @@ export class MarkerCanvas {
     return radius + 2;
   };
 
-  /** A ring around the rider and the destination of the selected job, and the way between them. */
+  /** A ring around the rider and the destination of the selected job, and the line between them. */
   #drawChosen = (field, view, chosen, way) => {
     const context = this.#context;
     const onMap = ([x, y]) => [x * view.scale - view.left, y * view.scale - view.top];

@@ -61,7 +61,7 @@ export class JobPanel {
     this.actions.open(job);
   }
 
-  /** Requests what the list does not contain. */
+  /** Requests the details that the list does not contain. */
   async ask(poller, isCurrent) {
     const job = this.#job;
     if (!job) return;

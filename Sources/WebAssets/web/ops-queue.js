@@ -62,7 +62,7 @@ export class QueueCard {
     for (const type of ['pointerdown', 'keydown']) addEventListener(type, wake, {passive: true});
   }
 
-  /** Starts again, for another zone: what is there already is not news. */
+  /** Starts again, for another zone: its current entries are not new. */
   clear() { this.#known = null; }
 
   /** @param entries of `JobList.queue` */

@@ -45,7 +45,7 @@ export class Navigation {
   /**
    * Loads the route before the tap, so that the tap opens the map immediately. Errors are shown only after the tap, which
    * tries again. A failed request is not repeated here until the job has another version.
-   * @param {number} version of what is known of the job
+   * @param {number} version of the known state of the job
    */
   async prepare(job, to, version) {
     if (this.#known.get(`${job} ${to}`)?.version === version) return;

@@ -113,7 +113,7 @@ export class Travel {
 
   cancel() { this.#happened('cancel'); }
 
-  /** "I have allowed it": checks the permission, or trusts the rider in browsers that cannot tell. */
+  /** "I have allowed it": checks the permission, or trusts the rider in browsers that do not report it. */
   async retry() {
     tabStorage().removeItem(ANSWER_KEPT_AS);
     const permission = await this.location.permission();

@@ -66,7 +66,7 @@ export class Movement {
   #fix = null;
   // The last position that was apart from the one before it, for phones that report no speed.
   #anchor = null;
-  // When the position was measured, as far as known.
+  // When the position was measured, if known.
   #heardAt = 0;
   // Offset of the marker from the position on arrival: m along the route, and the rest in degrees.
   #gap = null;

@@ -227,8 +227,8 @@ function mapDescription(view, {kind, isStale, eta, serverTime, locale, timeZone}
 }
 
 /**
- * The steps. What ends or holds up a job is a step of its own, after the one that had been reached. That one is not current any
- * longer, and those after a cancellation will not come.
+ * The steps. The end or the delay of a job is a separate step, after the one that had been reached. That one is no longer
+ * current, and the steps after a cancellation are left out.
  * @param written the text of a time
  */
 function steps(view, times, written, texts, words) {

@@ -19,7 +19,10 @@ export class Story {
   isRead = false;
   #status = null;
 
-  /** Takes what the server rendered: `{times?, shop?, rider?, can?}`. What messages said is newer. @param isFresh not cached */
+  /**
+   * Takes the values that the server rendered: `{times?, shop?, rider?, can?}`. Values from messages are newer. @param isFresh
+   * not cached
+   */
   read({times = {}, shop = null, rider = null, can = null} = {}, isFresh = true) {
     this.times = {...times, ...this.times};
     if (!isFresh) return;

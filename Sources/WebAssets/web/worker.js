@@ -31,7 +31,7 @@ const near = (job) => `${GATEWAY}near/${job}`;
 /** The cache key of a message that was shown. It stays until the job's page is opened later than `REPEATED`. */
 const shown = (job) => `${near(job)}/shown`;
 
-/** Keeps what to show when a rider is near, in the reader's language. Without an address, it forgets that. */
+/** Stores the message to show when a rider is near, in the reader's language. Without an address, it deletes the message. */
 async function expect({job, title, body, url}) {
   const cache = await caches.open(STATES);
   if (url) await cache.put(near(job), new Response(JSON.stringify({title, body, url})));
@@ -97,7 +97,7 @@ async function page(request, key) {
   return old ?? newest(cache, key, await answer);
 }
 
-/** Loads an asset from where its page came from, and from the other place if it is missing there. */
+/** Loads an asset from the same source as its page (network or cache), or from the other one if it is missing there. */
 async function asset(request, key) {
   const cache = await caches.open(SHELL);
   const old = await cache.match(key);
