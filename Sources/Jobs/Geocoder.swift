@@ -82,7 +82,7 @@ package struct Geocoder: Sendable {
 
     package func logRetried(_ job: JobID, _ found: Found) {
         self.logger.info(
-            "geocoding answered after an outage",
+            "geocoding completed after an outage",
             metadata: [
                 LogKey.provider: "\(Self.name)", LogKey.job: "\(job)", LogKey.status: "\(found.state.rawValue)",
             ])
