@@ -37,7 +37,7 @@ const seconds = (value) => Math.min(LONGEST_INTERVAL, Math.max(FIRST_INTERVAL, v
 
 // ---- storing ----
 
-/** Returns the text to store. Readings that no gateway would accept any longer are not stored. */
+/** Returns the text to store. Readings that are too old for any gateway are not stored. */
 export function textOf(state, wall) {
   return JSON.stringify({...state, waiting: state.waiting.filter((fix) => wall - fix.at < FIX_LIFETIME)});
 }

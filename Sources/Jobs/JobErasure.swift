@@ -16,8 +16,8 @@ extension JobService {
     private static let maxLinkErasures = 20
 
     /// Erases a job: its positions, validation results and arrival time, its rider's task, its links, its events, its
-    /// record and log, and its entries in lists. Its followers' subscriptions end with `revoked`. A job whose record is
-    /// malformed can be erased, too.
+    /// record and log, and its entries in lists. Its followers' subscriptions end with `revoked`. A job with a
+    /// malformed record can also be erased.
     ///
     /// - Parameters:
     ///   - actor: who requests it.

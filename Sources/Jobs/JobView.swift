@@ -112,7 +112,7 @@ extension JobView {
         return view
     }
 
-    /// How the job ended, for a link that opens no session any longer: without places, people and the customer's details.
+    /// How the job ended, for a link that no longer opens sessions: without places, people and the customer's details.
     package var outcome: JobView {
         var view = self.withoutPosition.withoutRider
         (view.snapshot.destination, view.snapshot.geocoding, view.snapshot.display) = (nil, nil, nil)

@@ -28,7 +28,7 @@ export function windowText(window, {wall, clockOffset, locale, timeZone}) {
     ? `${clockText(from, locale, timeZone)} – ${clockText(until, locale, timeZone)}`
     : isNear ? timesText(from, until, locale, timeZone)
       : new Intl.DateTimeFormat(locale, {timeStyle: 'short', dateStyle: 'medium', timeZone}).formatRange(from, until);
-  // A short range stays on one line. After a dash a line may end, also before a space at which it may not.
+  // Keeps a short range on one line: a line can break after a dash, even before a no-break space.
   return isNear ? range.replace(/[ \u2009]/g, '\u00a0').replace('–', '–\u2060') : range;
 }
 
