@@ -19,7 +19,7 @@
 -- ARGV[6]  from                   states from which the new state may be reached, joined by commas
 -- ARGV[7]  state                  accepted | arrived_at_store | picked_up | in_transit
 -- Errors   'ERR advance_task: ...' on a bad argument; nothing is written.
--- Returns  {1, version} moved to this state   {2, version} already in it   {0} no such rider, or not its task
+-- Returns  {1, version} moved to this state   {2, version} already in it   {0} no such rider, or not their task
 --          {-1, state} the task is in this state, from which the new one cannot be reached
 --          {-9} the request id was used for a different call
 -- Cost     O(log riders) plus one SPUBLISH

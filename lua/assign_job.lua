@@ -1,9 +1,9 @@
 #!lua
--- assign_job: give a job to another rider or another customer, or take it away from its rider.
+-- assign_job: assign a job to another rider or another customer, or unassign its rider.
 --
--- A new rider starts with travel mode off and its own time limit. A rider that had the job before and gets it back has only
--- the time that was left: `deadline_of:<rider>` in the record keeps each rider's deadline, so passing a job back and forth
--- does not extend the limit.
+-- A new rider starts with travel mode off and a time limit of their own. A rider who had the job before and gets it
+-- again has only the time that was left: `deadline_of:<rider>` in the record stores each rider's deadline, so passing a
+-- job back and forth does not extend the limit.
 --
 -- Before it calls this script, the gateway closes the live half of the job with the fence that this script issues. `expected`
 -- ensures that no other decision was made in between, so nothing from the old rider is published once the job has moved.

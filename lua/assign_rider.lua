@@ -1,14 +1,14 @@
 #!lua
--- assign_rider: give a task to a rider if the rider may have it. This script makes the final decision.
+-- assign_rider: assign a task to a rider who may have it. This script makes the final decision.
 --
--- Whatever a pool or a map showed before, the rider must now be online, approved, below its capacity and reachable. The
--- clock decides whether it is reachable: a rider without a heartbeat for reach_ms gets no new task, whether or not a sweep
--- has noticed. No other rider of this zone may have the task. Assigning a task to the rider that already has it changes
+-- Whatever a pool or a map showed before, the rider must now be online, approved, below capacity and reachable. The
+-- clock decides who is reachable: a rider without a heartbeat for reach_ms gets no new task, whether or not a sweep has
+-- noticed. No other rider of this zone may have the task. Assigning a task to the rider who already has it changes
 -- nothing.
 --
--- To hand a task over, the caller names the rider that has it now. The task then counts for both riders until the first
--- one's is released, so at no moment does it belong to neither. If a hand-over is not completed, assigning the task to its
--- first rider makes that rider the owner again.
+-- To hand a task over, the caller names the rider who has it now. The task then counts for both riders until it is
+-- released for the first one, so it always belongs to at least one rider. If a hand-over is not completed, assigning
+-- the task to the first rider again makes that rider its owner.
 --
 -- Role     ledger
 -- KEYS[1]  rider:{<zone>}:<rider>          hash     the record
@@ -24,12 +24,12 @@
 -- ARGV[4]  request                id of the request, 0 to 128 printable characters; '' for none
 -- ARGV[5]  job                    1 to 64 of [A-Za-z0-9_-]
 -- ARGV[6]  reach_ms               ms after a heartbeat for which a rider counts as reachable, 1 to 86,400,000
--- ARGV[7]  instead_of             rider that has the task now and hands it over, 1 to 64 of [A-Za-z0-9_-], or '' for none
+-- ARGV[7]  instead_of             rider who has the task now and hands it over, 1 to 64 of [A-Za-z0-9_-], or '' for none
 -- ARGV[8]  state                  of a task that is new: accepted | arrived_at_store | picked_up | in_transit
 -- Errors   'ERR assign_rider: ...' on a bad argument; nothing is written.
--- Returns  {1, version} assigned   {2, version} already its task   {0} no such rider in the zone
+-- Returns  {1, version} assigned   {2, version} already their task   {0} no such rider in the zone
 --          {-1, version} offline   {-2, version} not approved   {-3, version} unreachable
---          {-4, job, ...} at its capacity, with these tasks   {-5, rider} the task belongs to this rider
+--          {-4, job, ...} at capacity, with these tasks   {-5, rider} the task belongs to this rider
 --          {-9} the request id was used for a different call
 -- Cost     O(log riders + tasks) plus one SPUBLISH
 

@@ -1,8 +1,8 @@
 #!lua
 -- claim_request: let exactly one of several requests with the same idempotency key be executed.
 --
--- The first request gets the claim. A repeated request receives the stored answer or, while the claim is held, has to wait.
--- A claim that expired without an answer, for example because its gateway died, goes to the next request.
+-- The first request gets the claim. A repeated request receives the stored response or, while the claim is held, has to
+-- wait. A claim that expired without a response, for example because its gateway died, goes to the next request.
 --
 -- Role     ledger
 -- KEYS[1]  idempotency:{<name>}   hash     question (the fingerprint); claim and until (ms) while a gateway works on it;
@@ -12,7 +12,7 @@
 -- ARGV[3]  claim_ms               ms for which the claim is exclusive, 1 to 3,600,000
 -- ARGV[4]  retention_ms           ms for which the key is remembered, 1 to 1,000,000,000,000
 -- Errors   'ERR claim_request: ...' on a bad argument; nothing is written.
--- Returns  {1} claimed, the key is new   {2} claimed; the same request came before and no answer was stored
+-- Returns  {1} claimed, the key is new   {2} claimed; the same request came before and no response was stored
 --          {3, answer} already answered   {0, remaining_ms} claimed by another   {-1} the key belongs to another request
 -- Cost     O(1)
 

@@ -27,7 +27,7 @@
 -- ARGV[6]  not_later              1 to leave the feed open if a decision later than `fence` has opened it; else 0
 -- Errors   'ERR close_feed: ...' on a bad argument; nothing is written.
 -- Returns  {1, keys, now_ms} closed; `keys` keys were cleared   {0} it was not open, or has another deadline
---          {-2} another rider shares its position for this job   {-3, now_ms} the deadline has not passed
+--          {-2} another rider shares their position for this job   {-3, now_ms} the deadline has not passed
 --          {-4} with not_later: a later decision has opened the feed
 -- Cost     O(1) plus one SPUBLISH
 

@@ -4,8 +4,8 @@
 -- Nothing is rewritten: the correction is a new entry of the log, with the status that it corrects and the reason. Followers
 -- read the job again, because a status message would only add a step to those they have already received.
 --
--- The caller reads the job and decides which status may follow. `expected` ensures that the job has not changed since. A
--- request that the same actor repeats gets the first answer as long as the log holds it.
+-- The caller reads the job and decides which status may follow. `expected` ensures that the job has not changed since.
+-- If the same actor repeats a request, it receives the first reply, as long as the log contains the entry.
 --
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record
@@ -20,7 +20,7 @@
 -- ARGV[6]  request                id of the request, 0 to 128 printable characters
 -- ARGV[7]  allows_travel          1 when travel mode may be on in this status, else 0
 -- ARGV[8]  ends_job               1 when the job ends with this status, else 0
--- ARGV[9]  drops_rider            1 to unassign the rider, which cannot get the task again, else 0
+-- ARGV[9]  drops_rider            1 to unassign the rider, who cannot get the task again, else 0
 -- ARGV[10] retention_ms           ms the record and its log are retained after this change, 1 to 1,000,000,000,000
 -- Errors   'ERR correct_job: ...' on a bad argument; nothing is written.
 -- Returns  {1, epoch, prev, id, at_ms, corrected, rider} corrected; `corrected` is the status before, `rider` may be ''

@@ -1,8 +1,8 @@
 #!lua
--- describe_rider: set whether a rider is approved, how many tasks it may have at the same time, and its card.
+-- describe_rider: set a rider's approval, capacity (tasks at the same time) and card.
 --
--- A rider that is new in the zone is added to it, offline. A rider whose approval is withdrawn leaves the pool immediately
--- but is not set offline. If it has tasks it is draining: it finishes them and gets no new ones.
+-- A rider who is new in the zone is added to it, offline. A rider whose approval is withdrawn leaves the pool
+-- immediately but is not set offline. A rider with tasks is then draining: they finish the tasks and get no new ones.
 --
 -- Role     ledger
 -- KEYS[1]  rider:{<zone>}:<rider>          hash     the record
@@ -16,8 +16,8 @@
 -- ARGV[3]  actor                  who requests the change, 1 to 64 of [A-Za-z0-9_-]
 -- ARGV[4]  request                id of the request, 0 to 128 printable characters; '' for none
 -- ARGV[5]  approved               1 when the rider may work, else 0
--- ARGV[6]  capacity               tasks it may have at the same time, 1 to 100; '' keeps the stored number, and is 1 if new
--- ARGV[7]  card                   what followers of its jobs see, JSON object; '{}' removes it, '' keeps the stored one
+-- ARGV[6]  capacity               tasks at the same time, 1 to 100; '' keeps the stored number, which is 1 for a new rider
+-- ARGV[7]  card                   what followers of the rider's jobs see, JSON object; '{}' removes it, '' keeps it
 -- Errors   'ERR describe_rider: ...' on a bad argument; nothing is written.
 -- Returns  {1, version} changed   {2, version} unchanged   {3, version} new in the zone
 --          {-9} the request id was used for a different call

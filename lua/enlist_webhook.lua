@@ -8,7 +8,7 @@
 -- ARGV[1]  id                     1 to 64 of [A-Za-z0-9_-]
 -- ARGV[2]  most                   maximum number of webhooks, 1 to 10,000
 -- Errors   'ERR enlist_webhook: ...' on a bad argument; nothing is written.
--- Returns  {1} added, or there already   {0} there are too many webhooks: nothing is written
+-- Returns  {1} added, or already in the set   {0} there are too many webhooks: nothing is written
 -- Cost     O(webhooks)
 
 if #KEYS ~= 1 or #ARGV ~= 2 then

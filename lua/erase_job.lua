@@ -1,8 +1,8 @@
 #!lua
 -- erase_job: delete everything that the ledger stores about a job: its record, its log and the list of its links.
 --
--- A job with a tracking link is not erased: the caller drops the links first (drop_link), and repeats that if another was
--- listed meanwhile (list_link). The record is the last to go, so an interrupted erasure can be repeated.
+-- A job with a tracking link is not erased: the caller drops the links first (drop_link), and repeats that if another
+-- was listed meanwhile (list_link). The record is erased last, so an interrupted erasure can be repeated.
 --
 -- The last event of the job says that it was erased, so that other systems can erase it too. It names no person.
 --

@@ -1,10 +1,10 @@
 #!lua
 -- expire_rider: check whether an online rider is still reachable, once its check is due.
 --
--- Safe to repeat, from several gateways at the same time. A rider without a heartbeat for reach_ms is unreachable and leaves
--- the pool; it stays online, because that is what it declared. Without a task it is set offline after offline_ms (reason
--- `expired`). With a task it is never set offline: the change is published as `unreachable_with_task`, and the next check
--- is due when its last task is released. Until then its score in `due` is inf.
+-- Safe to repeat, from several gateways at the same time. A rider without a heartbeat for reach_ms is unreachable and
+-- leaves the pool, but stays online, as they declared. Without a task, the rider is set offline after offline_ms
+-- (reason `expired`). With a task, a rider is never set offline: the change is published as `unreachable_with_task`,
+-- and the next check is due when the last task is released. Until then the rider's score in `due` is inf.
 --
 -- Role     ledger
 -- KEYS[1]  rider:{<zone>}:<rider>          hash     the record
@@ -20,7 +20,7 @@
 --                                 1,000,000,000
 -- Errors   'ERR expire_rider: ...' on a bad argument; nothing is written.
 -- Returns  {1, version} unreachable   {2, version, job, ...} unreachable, with these tasks   {3, version} offline
---          {0} nothing to do: it sent a heartbeat in time, is not online, or is not in the zone
+--          {0} nothing to do: the rider sent a heartbeat in time, is not online, or is not in the zone
 -- Cost     O(log riders + tasks), plus one SPUBLISH when something changed
 
 if #KEYS ~= 6 or #ARGV ~= 4 then

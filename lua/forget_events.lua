@@ -1,8 +1,8 @@
 #!lua
 -- forget_events: remove the events of an erased job that wait for a webhook.
 --
--- enroute.job.erased stays, so that other systems learn of the erasure. Events about a rider with the same id stay, too. If
--- the first event is removed, the next one is due now and gets all its attempts.
+-- enroute.job.erased stays, so that other systems are notified of the erasure. Events about a rider with the same id
+-- also stay. If the first event is removed, the next one is due now and gets all its attempts.
 --
 -- Role     ledger
 -- KEYS[1]  webhook:{<id>}                     hash     the webhook

@@ -1,9 +1,9 @@
 #!lua
 -- forward_event: append an event from an outbox of a cluster to its shard, unless the job's record was erased meanwhile.
 --
--- A gateway may append an event long after it has read it from the outbox. An erasure therefore marks the record before it
--- deletes the record's events from the shard: from then on none is appended. enroute.job.erased marks the record, too, so no
--- event of the record follows it.
+-- A gateway may append an event long after it has read it from the outbox. An erasure therefore marks the record before
+-- it deletes the record's events from the shard: from then on none is appended. enroute.job.erased also marks the
+-- record, so no event of the record follows it.
 --
 -- Role     ledger
 -- KEYS[1]  events:{<shard>}          stream   all events of some jobs and riders

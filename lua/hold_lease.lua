@@ -1,7 +1,7 @@
 #!lua
 -- hold_lease: acquire, renew or give up a lease.
 --
--- At most one holder at a time does some work. A holder that dies loses the lease when it expires.
+-- A lease ensures that at most one holder at a time does some work. If the holder dies, the lease expires.
 --
 -- Role     ledger
 -- KEYS[1]  the lease              string   its holder; expires

@@ -1,7 +1,7 @@
 #!lua
 -- issue_link: store a tracking link: the job it shows, how many viewers it allows at the same time, and when it expires.
 --
--- list_link has listed the link before. If drop_link has dropped it since, for example because the job was erased, nothing is
+-- list_link lists the link first. If drop_link has dropped it since, for example because the job was erased, nothing is
 -- written.
 --
 -- The secret is not stored. The id is the first half of the secret's digest, so nobody can use the link by reading Redis.

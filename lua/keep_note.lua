@@ -14,7 +14,7 @@
 -- Cost     O(1)
 
 if #KEYS ~= 1 or #ARGV ~= 2 then
-  return redis.error_reply('ERR keep_note: takes 1 keys and 2 arguments')
+  return redis.error_reply('ERR keep_note: takes 1 key and 2 arguments')
 end
 local note, actor = ARGV[1], ARGV[2]
 if #note > 2000 then

@@ -1,5 +1,5 @@
 #!lua
--- keep_push: store or remove where a browser is notified when the rider of a job is near.
+-- keep_push: store or remove the push subscription of a browser, which is notified when the rider of a job is near.
 --
 -- The browser of a link viewer is stored under link-<id>. Fewer of these are allowed, so that link viewers leave room for the
 -- job's customer.

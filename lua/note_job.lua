@@ -1,5 +1,5 @@
 #!lua
--- note_job: store or remove a note of a job's customer to the rider.
+-- note_job: store or remove the note of a job's customer for the rider.
 --
 -- The gateways of followers read the job again, so that the rider and operations staff see the note immediately.
 --

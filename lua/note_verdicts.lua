@@ -1,11 +1,11 @@
 #!lua
 -- note_verdicts: count the validation results of a rider's fixes, store annotations about the rider, and notify followers.
 --
--- The gateway that has the rider's session or request calls this seconds after a refusal, otherwise once a minute while the
--- rider reports, never once per fix. The counts of all gateways are added up. The script also records, by the clock of this
--- instance, when a fix was last accepted and when sharing started: a position is stored only for minutes, and a rider that
--- has been unreachable for longer must still differ from one that has not started. The hash holds counts, annotations and
--- times, never a location.
+-- The gateway that has the rider's session or request calls this seconds after a refusal, otherwise once a minute while
+-- the rider reports, never once per fix. The counts of all gateways are added up. The script also records, by the clock
+-- of this instance, when a fix was last accepted and when sharing started: a position is stored only for minutes, and a
+-- rider who has been silent for longer must still differ from one who has not started. The hash holds counts,
+-- annotations and times, never a location.
 --
 -- Role     live
 -- KEYS[1]  job:{<job>}:verdicts   hash     verdict -> count; unavailable, proximity, stopped, sharing -> annotation, or '';

@@ -1,9 +1,10 @@
 #!lua
 -- open_feed: allow one rider to publish positions for a job until a deadline, and notify the followers.
 --
--- Switches travel mode on at the live instance: start_travel has already decided this in the ledger, set the deadline and
--- issued the fence. The deadline is absolute, so calling this again from any gateway does not extend it. The fence grows with
--- every decision, so a decision that arrives after a later one, for example a reassignment, does not open the feed.
+-- Switches travel mode on in the live instance. start_travel has already decided this in the ledger, set the deadline
+-- and issued the fence. The deadline is absolute, so calling this again from any gateway does not extend it. The fence
+-- grows with every decision, so a decision that arrives after a later one, for example a reassignment, does not open
+-- the feed.
 --
 -- Role     live
 -- KEYS[1]  job:{<job>}:travel     string   '<fence> <deadline> <rider> <device>', until a minute after the deadline

@@ -15,7 +15,7 @@
 -- ARGV[4]  min_age_ms             a stored estimate younger than this is not replaced, 0 to 86,400,000
 -- Errors   'ERR publish_eta: ...' on a bad argument; nothing is written. The same when KEYS[1] holds malformed data.
 -- Returns  {1} stored and published   {0, age_ms} the stored estimate is too young to be replaced
---          {-1} the rider does not share its position for the job
+--          {-1} the rider does not share their position for the job
 -- Cost     O(1) plus one SPUBLISH
 
 if #KEYS ~= 3 or #ARGV ~= 4 then

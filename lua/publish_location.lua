@@ -24,7 +24,7 @@
 -- Errors   'ERR publish_location: ...' on a bad argument; nothing is written. The same when KEYS[1] holds malformed data.
 -- Returns  {1, n, id} accepted; n connections received it, 0 without a follower   {1, n, id, 1} it replaced malformed data
 --          {0, stored_at} not newer than the stored position
---          {-1} travel mode was switched off   {-2} another rider shares its position for this job
+--          {-1} travel mode was switched off   {-2} another rider shares their position for this job
 --          {-3, now_ms} captured more than 30 s in the future
 --          {-4} no entry: travel mode was never on, or this instance lost its data; the ledger knows which
 --          {-5, deadline_ms} the deadline for sharing has passed

@@ -5,14 +5,15 @@
 -- the current status, so exactly one of several concurrent changes wins. A follower detects a gap by (epoch, prev, id), where
 -- prev is the id of the event before.
 --
--- A caller that does not know whether its change was made repeats it with the same request id and receives the first answer,
--- as long as the log still holds it (the newest 64 events). A request id belongs to its actor. The request id of an event
--- from another system contains its source, so a repeated delivery gets the first answer, whichever actor makes it.
+-- A caller that does not know whether its change was made repeats it with the same request id and receives the first
+-- reply, as long as the log still holds it (the newest 64 events). A request id belongs to its actor. The request id of
+-- an event from another system contains its source, so a repeated delivery gets the first reply, whichever actor
+-- repeats it.
 --
--- The id is '<ms>-<digest of prev and of what is written>', so it stands for the whole history up to this event. With a plain
--- sequence, a new master whose clock is behind could give a status the id of one that was lost with the old master, and a
--- follower that returns with that id would seem to have missed nothing. Of two events in the same ms, the second leaves room
--- for the ids of late entries (record_late).
+-- The id is '<ms>-<digest of prev and of the written fields>', so it identifies the whole history up to this event.
+-- With a plain sequence, a new master whose clock is behind could give a status the id of one that was lost with the
+-- old master, and a follower that returns with that id would seem to have missed nothing. Of two events in the same ms,
+-- the second leaves room for the ids of late entries (record_late).
 --
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record

@@ -1,8 +1,8 @@
 #!lua
--- refresh_job: let the followers of a job read it again, because the card of its rider has changed.
+-- refresh_job: make the followers of a job read it again, because the card of its rider has changed.
 --
--- The card is stored with the rider's zone, in another slot than the job. The job's record only has the version of the card
--- that its followers were notified of. Safe to repeat: each version is published once.
+-- The card is stored with the rider's zone, in another slot than the job. The job's record contains only the version of
+-- the card that its followers were notified of. Safe to repeat: each version is published once.
 --
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record

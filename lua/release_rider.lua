@@ -1,8 +1,8 @@
 #!lua
 -- release_rider: end a rider's task because it is completed, cancelled or reassigned.
 --
--- A rider that is below its capacity again returns to the pool if it may. An unreachable rider without any task left gets a
--- presence check immediately.
+-- A rider who is below capacity again returns to the pool, if allowed. An unreachable rider without remaining tasks
+-- gets a presence check immediately.
 --
 -- Role     ledger
 -- KEYS[1]  rider:{<zone>}:<rider>          hash     the record
@@ -20,7 +20,7 @@
 -- ARGV[5]  job                    1 to 64 of [A-Za-z0-9_-]
 -- ARGV[6]  outcome                why the task ended, 1 to 40 of [a-z_]
 -- Errors   'ERR release_rider: ...' on a bad argument; nothing is written.
--- Returns  {1, version} released   {2, version} it was not its task   {0} no such rider in the zone
+-- Returns  {1, version} released   {2, version} it was not their task   {0} no such rider in the zone
 --          {-9} the request id was used for a different call
 -- Cost     O(log riders) plus one SPUBLISH
 

@@ -1,8 +1,8 @@
 #!lua
--- remove_rider: remove a rider from a zone, because it leaves or moves to another.
+-- remove_rider: remove a rider from a zone, because they leave or move to another one.
 --
--- Only possible without a task. To move a rider, remove it here first, then describe it in the other zone, where it starts
--- offline.
+-- Only possible without a task. To move a rider, remove them here first, then describe them in the other zone, where
+-- they start offline.
 --
 -- Role     ledger
 -- KEYS[1]  rider:{<zone>}:<rider>          hash     the record
@@ -18,7 +18,7 @@
 -- ARGV[4]  request                id of the request, 0 to 128 printable characters; '' for none
 -- ARGV[5]  reason                 shown to people, 0 to 200 bytes without control characters
 -- Errors   'ERR remove_rider: ...' on a bad argument; nothing is written.
--- Returns  {1, version} removed   {0} no such rider in the zone   {-1, job, ...} it has these tasks
+-- Returns  {1, version} removed   {0} no such rider in the zone   {-1, job, ...} the rider has these tasks
 --          {-9} the request id was used for a different call
 -- Cost     O(log riders + tasks) plus one SPUBLISH
 

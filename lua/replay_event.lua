@@ -1,5 +1,5 @@
 #!lua
--- replay_event: queue an event for delivery again that could not be delivered to a webhook.
+-- replay_event: queue an event again that could not be delivered to a webhook.
 --
 -- It waits behind the events of the same job or rider that already wait, and gets all its attempts again.
 --

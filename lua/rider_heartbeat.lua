@@ -1,8 +1,8 @@
 #!lua
 -- rider_heartbeat: record that a rider is reachable.
 --
--- Only a change is published: the rider was unreachable and returns to the pool if it may, or another of its devices takes
--- over. Heartbeats of the previous device no longer count.
+-- Only a change is published: the rider was unreachable and returns to the pool, if allowed, or another device of the
+-- rider takes over. Heartbeats of the previous device no longer count.
 --
 -- Role     ledger
 -- KEYS[1]  rider:{<zone>}:<rider>          hash     the record
@@ -17,7 +17,7 @@
 -- ARGV[4]  takes_over             1 when this device has just signed in and becomes the rider's device, else 0
 -- ARGV[5]  reach_ms               ms after a heartbeat for which a rider counts as reachable, 1 to 86,400,000
 -- Errors   'ERR rider_heartbeat: ...' on a bad argument; nothing is written.
--- Returns  {1, version} recorded   {2, version} recorded; the rider is reachable again or changed its device
+-- Returns  {1, version} recorded   {2, version} recorded; the rider is reachable again or changed the device
 --          {0} no such rider in the zone   {-1, version} offline: nothing is changed
 --          {-2, device} the rider uses this other device: not recorded
 -- Cost     O(log riders), plus one SPUBLISH when something changed

@@ -1,5 +1,5 @@
 #!lua
--- set_rider_offline: record that a rider stops working, declared by the rider or by operations; refused while it has a task.
+-- set_rider_offline: record that a rider stops working, as the rider or operations staff declare; refused during a task.
 --
 -- Only this script, expire_rider and remove_rider take a rider offline, and each checks for tasks in the same atomic step.
 -- Only assign_rider adds a task, and only to an online rider. So no rider is offline with an active task.
@@ -20,7 +20,7 @@
 -- ARGV[6]  reason                 shown to people, 0 to 200 bytes without control characters
 -- Errors   'ERR set_rider_offline: ...' on a bad argument; nothing is written.
 -- Returns  {1, version} offline   {2, version} already offline   {0} no such rider in the zone
---          {-1, job, ...} it has these tasks and stays online   {-9} the request id was used for a different call
+--          {-1, job, ...} the rider has these tasks and stays online   {-9} the request id was used for a different call
 -- Cost     O(log riders + tasks) plus one SPUBLISH
 
 if #KEYS ~= 7 or #ARGV ~= 6 then

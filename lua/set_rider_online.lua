@@ -1,5 +1,5 @@
 #!lua
--- set_rider_online: record that a rider starts working, declared by the rider; it joins the pool if it may.
+-- set_rider_online: record that a rider starts working, as the rider declares; the rider joins the pool, if allowed.
 --
 -- The declaration holds until the rider changes it, whatever happens to the app or the gateway. The device that sends it
 -- becomes the rider's device; if two devices send it, the later one wins. The call also counts as a heartbeat.

@@ -1,11 +1,11 @@
 #!lua
--- settle_request: end a claim of claim_request, by storing the answer, by allowing a repetition or by freeing the key.
+-- settle_request: end a claim of claim_request, by storing the response, by allowing a repetition or by freeing the key.
 --
 -- Role     ledger
 -- KEYS[1]  idempotency:{<name>}   hash     question (the fingerprint); claim and until (ms) while a gateway works on it;
 --                                          answer once it is stored
 -- ARGV[1]  claim                  the nonce that got the claim, 32 of [0-9a-f]
--- ARGV[2]  outcome                answered: repeated requests receive the answer | unresolved: the same request may be
+-- ARGV[2]  outcome                answered: repeated requests receive the response | unresolved: the same request may be
 --                                 executed again, no other may use the key | unused: nothing was done, the key is free
 -- ARGV[3]  answer                 for answered, 1 to 131,072 bytes; else ''
 -- ARGV[4]  retention_ms           ms for which the key is remembered from now on, unless it is free again;

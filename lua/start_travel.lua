@@ -1,5 +1,5 @@
 #!lua
--- start_travel: decide whether a rider may share its position for a job, and until when.
+-- start_travel: decide whether a rider may share their position for a job, and until when.
 --
 -- The deadline is set when this rider first starts, and stored in the record: stopping and starting again, from another
 -- gateway or another device, does not extend it. open_feed then opens the feed on the live instance until that deadline, with
@@ -56,7 +56,7 @@ local record = redis.call('HMGET', KEYS[1], 'rider', 'status', 'travel_deadline'
 if not record[2] then return {0} end
 if record[1] ~= rider then return {-1} end
 if not string.find(',' .. allowed .. ',', ',' .. record[2] .. ',', 1, true) then return {-2, record[2]} end
--- A device of a rider that had the job before does not count.
+-- A device of a rider who had the job before does not count.
 local reporter = rider .. ' ' .. ARGV[5]
 if ARGV[6] == '1' and record[9] and record[9] ~= reporter and string.sub(record[9], 1, #rider + 1) == rider .. ' ' then
   local are_nameless = string.byte(ARGV[5]) == 126 and string.byte(record[9], #rider + 2) == 126

@@ -1,5 +1,5 @@
 #!lua
--- stop_travel: record that no rider shares its position for a job.
+-- stop_travel: record that no rider shares their position for a job.
 --
 -- close_feed has already closed the feed, and runs again with the fence issued here, because another gateway may have opened
 -- the feed in between. The deadline is kept, so starting again does not extend it.
@@ -42,7 +42,7 @@ local record = redis.call('HMGET', KEYS[1], 'rider', 'status', 'travel_active', 
   'version', 'fence', 'reporter')
 if not record[2] then return {0} end
 if rider ~= '' and record[1] ~= rider then return {-1} end
--- A device of a rider that had the job before does not count.
+-- A device of a rider who had the job before does not count.
 local is_theirs = record[9] and string.sub(record[9], 1, #rider + 1) == rider .. ' '
 if ARGV[4] ~= '' and is_theirs and record[9] ~= rider .. ' ' .. ARGV[4] then
   local are_nameless = string.byte(ARGV[4]) == 126 and string.byte(record[9], #rider + 2) == 126

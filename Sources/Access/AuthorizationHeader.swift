@@ -3,7 +3,8 @@
 extension String {
     /// Returns the credentials of this Authorization header, or `nil` if it is malformed or has another scheme.
     ///
-    /// It is read with every request and a token has hundreds of bytes, so it is split by bytes and not by characters.
+    /// The header is read with every request and a token has hundreds of bytes, so this splits bytes instead of
+    /// characters.
     ///
     /// - Parameter scheme: in lower case, for instance `bearer`.
     package func credentials(ofScheme scheme: String) -> String? {

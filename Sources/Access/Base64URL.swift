@@ -1,4 +1,4 @@
-// Base64 for URLs without padding (RFC 4648 section 5), as tokens and keys of browsers are written.
+// Base64 for URLs without padding (RFC 4648 section 5), the encoding of tokens and of browsers' push keys.
 
 internal import FoundationEssentials
 

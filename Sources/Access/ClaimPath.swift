@@ -1,4 +1,4 @@
-// Where a claim is: the name of a member of the payload, or a path into its objects, as a person writes it in the settings.
+// The location of a claim, as the settings give it: the name of a member of the payload, or a path into nested objects.
 
 internal import EnrouteWire
 
@@ -13,8 +13,7 @@ package struct ClaimPath: Sendable, Hashable, CustomStringConvertible {
     /// The names, from the outermost object.
     let names: [String]
 
-    /// - Parameter text: names separated by dots. A name that is a URL is taken whole; a dot that belongs to another name is
-    ///   written `\.`.
+    /// - Parameter text: names separated by dots. A name that is a URL is not split; in any other name, `\.` is a dot.
     /// - Returns: `nil` for an empty name, a backslash before anything but a dot, or a path that is too long.
     package init?(_ text: String) {
         guard (1...Self.longest).contains(text.utf8.count), text.utf8.allSatisfy({ (33...126).contains($0) }),
@@ -40,7 +39,7 @@ package struct ClaimPath: Sendable, Hashable, CustomStringConvertible {
         self.names = names
     }
 
-    /// A path in the code, which must be valid.
+    /// Creates a path from a literal in the code, which must be valid.
     init(literal text: String) {
         guard let path = ClaimPath(text) else { preconditionFailure("\(text) is not the path of a claim") }
         self = path
@@ -53,7 +52,7 @@ struct ClaimSet {
 
     /// The value of each member, as JSON.
     private var members: [String: [UInt8]] = [:]
-    /// Whether members that are `null` count as missing, in the objects of this one too.
+    /// Whether members that are `null` count as missing, here and in nested objects.
     private var omitsNull = false
 
     /// - Throws: `malformed` or `repeatedMember`.
@@ -112,7 +111,7 @@ struct ClaimSet {
     /// The number of seconds at this path, without a fraction (RFC 7519 section 2 allows one).
     func time(_ path: ClaimPath) throws(TokenRefusal) -> Int64? {
         guard let json = try self.value(at: path) else { return nil }
-        // An issuer that writes exponents may have rounded the time: 1.795e+09 stands for hours.
+        // A number with an exponent may have been rounded: 1.795e+09 can be off by days.
         guard !json.contains(where: { $0 | 0x20 == UInt8(ascii: "e") }) else {
             throw TokenRefusal(.malformed, claim: path)
         }

@@ -1,5 +1,5 @@
-// The claims of a token (RFC 7519 section 4.1), read after its signature was verified, as the settings of its identity
-// provider say. Every check of a claim is here, except those of the current time.
+// The claims of a token (RFC 7519 section 4.1), read as the settings of its identity provider say, after its signature
+// was verified. All claims are checked here, except against the current time.
 
 internal import EnrouteWire
 
@@ -16,7 +16,7 @@ struct Claims: Hashable {
     let rider: PersonID?
 
     /// - Throws: the first claim that is missing or wrong. Issuer and audience are checked first, so that the refusal
-    ///   of a token for another service says nothing more.
+    ///   of another service's token reveals nothing else about it.
     init(_ claims: ClaimSet, of provider: IdentityProvider, longestLifetime: Int64) throws(TokenRefusal) {
         let issuer = try Self.required(.issuer, try claims.string(.issuer))
         guard issuer == provider.issuer else { throw .wrongIssuer }
@@ -40,7 +40,7 @@ struct Claims: Hashable {
         let limits = try Restriction(claims, of: provider)
         let tokenID: String
         if let jti = try optional.string(.tokenID) {
-            // A token that revocation cannot name could never be revoked.
+            // A token whose id is not valid in a revocation could never be revoked.
             guard RevocationSubject(.token, id: jti) != nil else { throw TokenRefusal(.badTokenID, claim: .tokenID) }
             tokenID = jti
         } else {
@@ -80,8 +80,9 @@ private struct Restriction {
         }
     }
 
-    /// `{"jobid": …}`, `{"riderid": …}` or both. An unknown member would narrow the token too, so the token is rejected rather
-    /// than the member ignored. An empty object narrows nothing, which cannot be what the issuer meant.
+    /// `{"jobid": …}`, `{"riderid": …}` or both. An unknown member may be a further restriction, so the token is
+    /// rejected instead of ignoring the member. An empty object is rejected too: it restricts nothing, which cannot be
+    /// what the issuer meant.
     private mutating func readAuthorization(_ json: [UInt8], _ provider: IdentityProvider) throws(TokenRefusal) {
         let refusal = TokenRefusal(.badAuthorization, claim: .authorization)
         let members: ClaimSet

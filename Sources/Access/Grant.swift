@@ -1,8 +1,8 @@
-// Grants: who a caller is and what that allows, once a token or a tracking link has been verified.
+// Grants: the identity and the permissions of a caller whose token or tracking link has been verified.
 
 package import EnrouteWire
 
-/// What a person or a service is allowed to do.
+/// A role, which determines what a person or a service is allowed to do.
 package enum Role: String, Sendable, CaseIterable, Codable {
     case customer, rider, ops, service
 }
@@ -11,15 +11,15 @@ package enum Role: String, Sendable, CaseIterable, Codable {
 package struct Grant: Sendable, Hashable {
     package var person: PersonID
     package var role: Role
-    /// The only job it reaches; `nil` for every job of this person.
+    /// The only job that the grant covers; `nil` for every job of this person.
     package var job: JobID?
-    /// The only rider whose jobs it reaches; `nil` for every rider.
+    /// The only rider whose jobs the grant covers; `nil` for every rider.
     package var rider: PersonID?
     /// The token it was derived from, needed for revocation; `nil` for a tracking link.
     package var token: TokenIdentity?
     /// The tracking link it was derived from; `nil` for a token.
     package var link: String?
-    /// Seconds since the epoch; `nil` in a session by a tracking link, which its viewer lease ends.
+    /// Seconds since the epoch; `nil` for a session through a tracking link, which ends with its viewer lease.
     package var expiresAt: Int64?
 
     package init(
@@ -47,7 +47,8 @@ package struct TokenIdentity: Sendable, Hashable {
         self.issuedAt = issuedAt
     }
 
-    /// The identity of a token without `jti`: all tokens that the person received in that second are revoked together.
+    /// The identity of a token without `jti`. Tokens issued to the person in the same second share it and are revoked
+    /// together.
     package static func id(of person: PersonID, issuedAt: Int64) -> String { "\(person.text)@\(issuedAt)" }
 }
 
@@ -68,8 +69,8 @@ package enum Verb: Sendable, CaseIterable {
 extension Grant {
     /// Returns whether the grant permits `verb`. This is the only table of permissions; everything it does not list is denied.
     ///
-    /// A grant that is narrowed to one rider's jobs cannot change a job unless it belongs to that rider: which rider a job is
-    /// assigned to is known only after the job has been read.
+    /// A grant that is limited to one rider's jobs permits only reading, except to that rider: which rider has a job is
+    /// known only after the job has been read.
     package func allows(_ verb: Verb) -> Bool {
         // A ticket never grants more than the grant it is made from.
         if verb == .createTicket { return true }
@@ -99,8 +100,8 @@ extension Grant {
         case (.ops, .explainRider): self.job == nil
         case (.ops, .followPool), (.service, .followPool): self.job == nil
         case (.ops, .lookAtZones), (.service, .lookAtZones): self.job == nil
-        // Webhooks receive the events of all jobs. Only services decide where events are sent; operations staff may send again
-        // what an endpoint has not received.
+        // Webhooks receive the events of all jobs. Only services decide where events are sent; operations staff may
+        // resend events that an endpoint has not received.
         case (.service, .manageWebhooks), (.service, .operateWebhooks), (.ops, .operateWebhooks),
             (.service, .readWebhooks), (.ops, .readWebhooks):
             self.job == nil
@@ -118,10 +119,10 @@ extension Grant {
         }
     }
 
-    /// Whether the grant is not narrowed to another job. For operations that change a job without reading it first.
+    /// Whether the grant is not limited to another job. For operations that change a job without reading it first.
     package func covers(_ job: JobID) -> Bool { self.job == nil || self.job == job }
 
-    /// Whether the grant may learn that this job exists: the job is its person's own, or its role sees all jobs.
+    /// Whether this person may know that the job exists: it is their own, or their role sees all jobs.
     package func reaches(_ job: JobID, customer: PersonID, rider: PersonID?) -> Bool {
         guard self.covers(job), self.rider == nil || self.rider == rider else { return false }
         return switch self.role {

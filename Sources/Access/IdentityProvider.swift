@@ -21,7 +21,7 @@ package struct IdentityProvider: Sendable {
         package let role: Role
 
         /// - Parameter text: `value:role`, for example `courier:rider`. The value may contain colons.
-        /// - Returns: `nil` if the text has no value, or none of Enroute's roles.
+        /// - Returns: `nil` if the value is missing or the role is unknown.
         package init?(_ text: String) {
             guard let colon = text.lastIndex(of: ":"), colon != text.startIndex,
                 let role = Role(rawValue: String(text[text.index(after: colon)...]))
@@ -44,7 +44,7 @@ package struct IdentityProvider: Sendable {
     package var personClaim = ClaimPath.subject
     package var personForm = PersonForm.plain
     package var roleClaim = ClaimPath.role
-    /// Which value of the role claim becomes which role; the first entry whose value the claim contains decides. If empty, the
+    /// Maps values of the role claim to roles; the first entry whose value the claim contains applies. If empty, the
     /// claim must be one of Enroute's roles.
     package var roles: [RoleEntry] = []
     /// The role of tokens whose role claim is missing or contains no value of `roles`; `nil` to reject them. The

@@ -1,5 +1,5 @@
-// The keys of all identity providers that publish them: a token that names an unknown key may wait for the keys of its
-// issuer, but not for those of another one.
+// The keys of all identity providers that publish them: a token that names an unknown key may wait for its own issuer's
+// keys, but not for another issuer's.
 
 /// The sources of one verifier's keys.
 package struct IssuerKeys: Sendable {
@@ -13,8 +13,8 @@ package struct IssuerKeys: Sendable {
     }
 
     /// Verifies a token as TokenVerifier does, but a token that names an unknown key may wait for new keys. Of several
-    /// providers with the token's issuer, those that do not know the key are queried before the others refuse the token. Throws
-    /// `keyUnavailable` when no fetch could answer.
+    /// providers with the token's issuer, those that do not know the key are queried before the others refuse the
+    /// token. Throws `keyUnavailable` if the keys could not be fetched.
     ///
     /// - Parameter now: seconds since the epoch.
     package func verify(_ token: String, now: Int64) async throws(TokenRefusal) -> Grant {
@@ -33,7 +33,7 @@ package struct IssuerKeys: Sendable {
         }
     }
 
-    /// Fetches the keys of all these sources at the same time, as far as `KeyRefresh` allows it.
+    /// Fetches the keys of all these sources at the same time, if `KeyRefresh` allows it.
     ///
     /// - Returns: whether all of them answered.
     private static func renew(_ sources: [JWKSSource]) async -> Bool {
@@ -63,7 +63,7 @@ package struct IssuerKeys: Sendable {
         while (try? await Task.sleep(for: KeyRefresh.shortestInterval)) != nil { await self.refreshIfStale() }
     }
 
-    /// Counts of all completed fetches. The keys count as failing while those of any issuer do.
+    /// Counts of all completed fetches. The keys count as failing while fetches from any issuer fail.
     package var fetched: JWKSSource.Fetches {
         self.sources.map(\.fetched).reduce(into: JWKSSource.Fetches()) { sum, next in
             sum.good += next.good

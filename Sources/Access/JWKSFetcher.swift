@@ -11,7 +11,7 @@ package struct JWKSFetcher: Sendable {
 
     package typealias InvalidSetting = InvalidServiceSetting<Setting>
 
-    /// Which key set is fetched. Providers with the same one share its fetches.
+    /// Identifies a key set. Providers with the same key set share its fetches.
     package struct KeySet: Hashable, Sendable {
         let url: String
         /// PEM file of the CAs trusted for the issuer; `nil` for the system's.
@@ -29,13 +29,13 @@ package struct JWKSFetcher: Sendable {
         package var description: String {
             switch self {
             case .late:
-                "The issuer of keys did not answer within \(JWKSFetcher.longestWait.components.seconds) s. "
+                "The issuer of keys did not respond within \(JWKSFetcher.longestWait.components.seconds) s. "
                     + "Check that it is running and that no firewall blocks this machine."
             case .redirected:
-                "The issuer of keys answered with a redirect, and redirects are not followed. "
+                "The issuer of keys responded with a redirect, and redirects are not followed. "
                     + "Configure the final URL."
             case .status(let code):
-                "The issuer of keys answered with status \(code) instead of 200. "
+                "The issuer of keys responded with status \(code) instead of 200. "
                     + "Check that the configured URL is that of its key set."
             case .tooLong:
                 "The issuer's response is longer than \(JWKSet.longest) bytes. "

@@ -23,7 +23,7 @@ package actor JWKSSource {
     package static let maxWaiting = 1024
 
     let verifier: TokenVerifier
-    /// Configured keys, used in addition to those of the issuer, by the index of each provider.
+    /// Configured keys, used in addition to those of the issuer, by provider index.
     private let fixed: [Int: [TokenVerifier.Key]]
     private let fetch: Fetch
     private let report: @Sendable (Outcome) -> Void
@@ -35,7 +35,7 @@ package actor JWKSSource {
     private var waiting = 0
 
     /// - Parameters:
-    ///   - fixed: configured keys that are used too, by the index of each provider whose keys these are.
+    ///   - fixed: configured keys to use in addition, by the index of each provider that publishes its keys here.
     ///   - report: called after every fetch, at most once per `KeyRefresh.shortestInterval`.
     package init(
         verifier: TokenVerifier, fixed: [Int: [TokenVerifier.Key]] = [0: []],
@@ -46,7 +46,7 @@ package actor JWKSSource {
         (self.now, self.report, self.fetch) = (now, report, fetch)
     }
 
-    /// The indexes of the providers whose keys these are.
+    /// The indexes of the providers that publish their keys here.
     nonisolated var providers: Set<Int> { Set(self.fixed.keys) }
 
     /// How often keys were fetched, by result.
@@ -74,7 +74,7 @@ package actor JWKSSource {
     package nonisolated var fetched: Fetches { self.fetches.withLock { $0 } }
 
     /// Verifies a token as TokenVerifier does, but a token that names an unknown key may wait for new keys. Throws
-    /// `keyUnavailable` when no fetch could answer.
+    /// `keyUnavailable` if the keys could not be fetched.
     ///
     /// - Parameter now: seconds since the epoch.
     package nonisolated func verify(_ token: String, now: Int64) async throws(TokenRefusal) -> Grant {
@@ -90,8 +90,8 @@ package actor JWKSSource {
         case .keep: return .throttled
         case .wait: break
         case .fetch:
-            // An unstructured task, because the caller that started it may leave while others wait. Nothing cancels it:
-            // `Fetch` is bounded.
+            // An unstructured task, because the caller that started it may be cancelled while others wait. Nothing
+            // cancels it: `Fetch` is bounded.
             self.flight = Task { await self.fetchOnce() }
         }
         guard let flight, self.waiting < Self.maxWaiting else { return .throttled }

@@ -152,7 +152,7 @@ package final class Revocations: Sendable {
         self.state.withLock { state in
             if now >= state.forgotAt + Self.forgettingPause {
                 state.forgotAt = now
-                // The clocks of the gateway and of Redis may differ by as much as is tolerated for tokens.
+                // The clocks of the gateway and of Redis may differ by the skew that is tolerated for tokens.
                 state.table.removeEntries(before: now - self.retention - TokenVerifier.skew * 1000)
             }
             return revocations.filter { state.table.apply($0) }

@@ -1,9 +1,9 @@
-// Explains a token to a person: what it says about itself, and what its grant allows or not, and why. For `enroute
-// token inspect` only: nothing that is read before the signature is verified decides anything.
+// Explains a token: its claims, and which actions its grant allows or denies, and why. Only `enroute token inspect`
+// uses this: claims that are read before the signature is verified decide nothing.
 
 internal import EnrouteWire
 
-/// What a token says about itself, verified or not.
+/// The header and the claims of a token, whether or not its signature has been verified.
 package struct UnverifiedToken: Sendable, Hashable {
     package let algorithm: String?
     package let keyID: String?
@@ -14,7 +14,7 @@ package struct UnverifiedToken: Sendable, Hashable {
     /// The names of all claims of the payload, in alphabetical order.
     package let claims: [String]
 
-    /// - Throws: what is wrong with the spelling of the token.
+    /// - Throws: if the token is malformed.
     package init(_ token: String) throws(TokenRefusal) {
         guard token.utf8.count <= TokenVerifier.longestToken else { throw .tooLong }
         let text = try CompactJWS(Array(token.utf8))

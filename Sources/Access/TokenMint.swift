@@ -42,8 +42,8 @@ package struct TokenMint: Sendable {
     /// - Parameters:
     ///   - now: seconds since the epoch.
     ///   - lifetime: seconds until it expires.
-    ///   - job: the only job it reaches; `nil` for every job of the person.
-    ///   - rider: the only rider whose jobs it reaches; `nil` for every rider.
+    ///   - job: the only job that the token covers; `nil` for every job of the person.
+    ///   - rider: the only rider whose jobs the token covers; `nil` for every rider.
     package func token(
         for person: PersonID, role: Role, now: Int64, lifetime: Int64 = 900, job: JobID? = nil, rider: PersonID? = nil
     ) async throws -> String {

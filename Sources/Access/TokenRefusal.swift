@@ -20,8 +20,8 @@ package struct TokenRefusal: Error, Hashable, Sendable {
     package let reason: Reason
     /// The claim that is missing or wrong; `nil` if the reason concerns the whole token or names it already.
     package let claim: ClaimPath?
-    /// Whether a provider that may have issued the token does not know its key. After a fetch of that provider's keys, the
-    /// token may be accepted, whatever the reason of the other providers.
+    /// Whether a provider that may have issued the token does not know its key. Once that provider's keys have been
+    /// fetched, the token may be accepted, whatever the other providers' reasons are.
     package var lacksKey: Bool
 
     package init(_ reason: Reason, claim: ClaimPath? = nil) {

@@ -25,7 +25,7 @@ package struct TokenVerifier: Sendable {
     /// Tolerated difference between clocks, in seconds.
     package static let skew: Int64 = 30
 
-    /// Maximum time from `iat` to `exp`, in seconds. Revocations are remembered for longer, so no token may live longer.
+    /// Maximum time from `iat` to `exp`, in seconds, so that every revocation outlives the tokens that it covers.
     package static let longestLifetime: Int64 = 48 * 3600
     /// How long a revocation has an effect, in seconds: the `iat` of a token that it covers may be `skew` later, and the token
     /// is accepted until `skew` after its `exp`.
@@ -95,8 +95,9 @@ package struct TokenVerifier: Sendable {
         return self.shared.state.withLock { $0.verified[digest] != nil }
     }
 
-    /// The providers that may have issued a token, as indexes. With several, the token's `iss` selects them before the
-    /// signature is verified, and selects nothing else: each has its own keys, and `Claims` compares `iss` again.
+    /// The providers that may have issued a token, as indexes. With several, the token's `iss` selects among them
+    /// before the signature is verified. It decides nothing else: each provider has its own keys, and `Claims` compares
+    /// `iss` again.
     func candidates(_ token: [UInt8]) throws(TokenRefusal) -> [Int] {
         guard self.providers.count > 1 else { return [0] }
         let text = try CompactJWS(token)

@@ -10,7 +10,7 @@
 // The number of bytes that a pipe accepts without blocking once poll has reported it writable (pipe(7): PIPE_BUF).
 enum { pipe_buffer = 4096 };
 
-// After the first wait in vain, the following lines are dropped: a crash in the standard library writes a line per frame.
+// After the first timeout, all further lines are dropped: a crash in the standard library writes a line per frame.
 static atomic_bool has_given_up;
 
 static ssize_t write_bounded(void *cookie, const char *bytes, size_t count) {

@@ -1,5 +1,5 @@
-// libssl and libcrypto as Swift sees them. Swift imports functions and plain constants but no function-like macros:
-// those that SecureSocket needs stand here as functions.
+// libssl and libcrypto for Swift. Swift imports functions and plain constants but no function-like macros, so this file
+// wraps the macros that SecureSocket needs in functions.
 
 #ifndef ENROUTE_COPENSSL_SHIM_H
 #define ENROUTE_COPENSSL_SHIM_H
@@ -21,8 +21,8 @@
 #include <string.h>
 #include <time.h>
 
-/// The options of Enroute's server: no renegotiation (RFC 9325, 3.5: costs CPU and serves nobody), no compression
-/// (CRIME), our order of ciphers, except that a client without AES in hardware may ask for ChaCha20.
+/// Sets the options of Enroute's server: no renegotiation (RFC 9325, 3.5: it costs CPU time and no client needs it), no
+/// compression (CRIME), and the server's order of ciphers, except that a client without AES in hardware can choose ChaCha20.
 static inline void enroute_SSL_CTX_set_server_options(SSL_CTX *context) {
     SSL_CTX_set_options(
         context,
@@ -34,7 +34,7 @@ static inline long enroute_SSL_CTX_set_mode(SSL_CTX *context, long mode) {
     return SSL_CTX_set_mode(context, mode);
 }
 
-/// From when to when the certificate of an SSL_CTX is valid, seconds since the epoch. 1 when that is known.
+/// Reads the validity period of an SSL_CTX's certificate, in seconds since the epoch. Returns 1, or 0 if it is unknown.
 static inline int enroute_SSL_CTX_validity(const SSL_CTX *context, int64_t *from, int64_t *until) {
     const X509 *certificate = SSL_CTX_get0_certificate(context);
     struct tm first, last;
@@ -56,7 +56,8 @@ static inline int enroute_X509_names_issuer(const X509 *certificate) {
     return found;
 }
 
-/// Whether the chain of an SSL_CTX lacks the issuer of its first certificate, which that certificate says where to fetch.
+/// Whether the chain of an SSL_CTX lacks the issuer of its first certificate although that certificate says where the
+/// issuer's certificate can be fetched.
 static inline int enroute_SSL_CTX_lacks_issuer(SSL_CTX *context) {
     X509 *certificate = SSL_CTX_get0_certificate(context);
     STACK_OF(X509) *chain = NULL;
@@ -81,14 +82,14 @@ static inline int enroute_SSL_CTX_set1_groups_list(SSL_CTX *context, const char 
     return (int)SSL_CTX_set1_groups_list(context, (char *)groups);
 }
 
-/// One key for session tickets (RFC 5077, 4): its name in the clear, then what authenticates and what encrypts.
+/// One key for session tickets (RFC 5077, 4): its name, which tickets contain in plain text, the MAC key and the cipher key.
 typedef struct {
     unsigned char name[16];
     unsigned char mac[32];
     unsigned char cipher[32];
 } enroute_ticket_key;
 
-/// The first encrypts, all decrypt.
+/// The first key encrypts tickets, and all keys decrypt them.
 typedef struct {
     int count;
     enroute_ticket_key keys[8];
@@ -98,19 +99,19 @@ static void enroute_free_ticket_keys(void *parent, void *keys, CRYPTO_EX_DATA *d
     if (keys) OPENSSL_clear_free(keys, sizeof(enroute_ticket_keys));
 }
 
-/// Fetched once: EVP_aes_256_cbc() would be looked up by name for each ticket.
+/// Fetched once, because libcrypto would look up EVP_aes_256_cbc() by name for each ticket.
 static EVP_CIPHER *enroute_ticket_cipher = NULL;
 
-/// Where an SSL_CTX keeps its ticket keys; they are wiped and freed with it. To be called once.
+/// Returns the index at which an SSL_CTX stores its ticket keys, which are wiped and freed with it. Call it once.
 static inline int enroute_new_ticket_index(void) {
     return SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, enroute_free_ticket_keys);
 }
 
 static int enroute_ticket_index = -1;
 
-/// libssl's ticket callback: 1 goes on, 2 goes on and renews the ticket, 0 makes no use of it. A ticket is renewed if its key is
-/// not the newest, and always in TLS 1.3: a client uses each ticket once (RFC 8446, C.4), so without a new one its next reconnect
-/// would be a full handshake. libssl does the same for keys of its own.
+/// libssl's ticket callback. Returns 1 to use the ticket, 2 to use and renew it, 0 to ignore it, and -1 on errors. A ticket is
+/// renewed if its key is not the newest, and always in TLS 1.3: a client uses each ticket once (RFC 8446, C.4), so without a
+/// new one its next reconnect would be a full handshake. libssl does the same with its own keys.
 static int enroute_ticket_callback(
     SSL *ssl, unsigned char *name, unsigned char *iv, EVP_CIPHER_CTX *cipher, EVP_MAC_CTX *mac, int encrypts
 ) {
@@ -134,12 +135,12 @@ static int enroute_ticket_callback(
     return found == 0 && SSL_version(ssl) < TLS1_3_VERSION ? 1 : 2;
 }
 
-/// Gives the SSL_CTX a copy of the keys; before its first connection.
+/// Stores a copy of the keys in the SSL_CTX. Call it before the first connection.
 static inline int enroute_SSL_CTX_set_ticket_keys(SSL_CTX *context, int index, const enroute_ticket_keys *keys) {
     enroute_ticket_keys *copy = OPENSSL_memdup(keys, sizeof *keys);
     if (!copy) return 0;
     enroute_ticket_index = index;
-    // Here and not earlier: each Swift file that calls this function has this variable and the callback of its own.
+    // Not earlier: each Swift file that calls this function has its own copy of this variable and of the callback.
     if (!enroute_ticket_cipher) enroute_ticket_cipher = EVP_CIPHER_fetch(NULL, "AES-256-CBC", NULL);
     if (!enroute_ticket_cipher || SSL_CTX_set_ex_data(context, index, copy) != 1) {
         OPENSSL_clear_free(copy, sizeof *copy);
@@ -148,7 +149,7 @@ static inline int enroute_SSL_CTX_set_ticket_keys(SSL_CTX *context, int index, c
     return (int)SSL_CTX_set_tlsext_ticket_key_evp_cb(context, enroute_ticket_callback);
 }
 
-/// An OCSP response (RFC 6960) as it is sent, and until when it holds.
+/// An OCSP response (RFC 6960) as it is sent, and when it expires.
 typedef struct {
     time_t until;
     int count;
@@ -159,7 +160,7 @@ static void enroute_free_ocsp(void *parent, void *response, CRYPTO_EX_DATA *data
     OPENSSL_free(response);
 }
 
-/// Where an SSL_CTX keeps its OCSP response, freed with it. To be called once.
+/// Returns the index at which an SSL_CTX stores its OCSP response, which is freed with it. Call it once.
 static inline int enroute_new_ocsp_index(void) {
     return SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, enroute_free_ocsp);
 }
@@ -176,8 +177,8 @@ static int enroute_ocsp_callback(SSL *ssl, void *argument) {
     return SSL_TLSEXT_ERR_OK;
 }
 
-/// Until when a response holds (the nextUpdate of its first answer); 0 when it names no end; -1 when it is no OCSP
-/// response in DER, -2 when the responder says that it did not succeed.
+/// Returns when a response expires (the nextUpdate of its first entry); 0 if it has no expiry; -1 if the bytes are not an
+/// OCSP response in DER; -2 if the response reports an error of the responder.
 static inline time_t enroute_ocsp_until(const unsigned char *bytes, long count) {
     OCSP_RESPONSE *response = d2i_OCSP_RESPONSE(NULL, &bytes, count);
     if (!response) return -1;
@@ -196,7 +197,7 @@ static inline time_t enroute_ocsp_until(const unsigned char *bytes, long count) 
     return until;
 }
 
-/// Gives the SSL_CTX a copy of the response; before its first connection.
+/// Stores a copy of the response in the SSL_CTX. Call it before the first connection.
 static inline int enroute_SSL_CTX_set_ocsp(SSL_CTX *context, int index, const unsigned char *bytes, int count, time_t until) {
     enroute_ocsp_response *copy = OPENSSL_malloc(sizeof *copy + count);
     if (!copy) return 0;
@@ -211,7 +212,7 @@ static inline int enroute_SSL_CTX_set_ocsp(SSL_CTX *context, int index, const un
     return SSL_CTX_set_tlsext_status_cb(context, enroute_ocsp_callback) == 1;
 }
 
-/// Gives `to` the certificate, the chain and the key of `from`, which keep counts of who holds them.
+/// Sets the certificate, the chain and the key of `from` in `to` too. They are reference-counted, so both can be freed.
 static inline int enroute_SSL_CTX_share_certificate(SSL_CTX *to, SSL_CTX *from) {
     STACK_OF(X509) *chain = NULL;
     return SSL_CTX_use_certificate(to, SSL_CTX_get0_certificate(from)) == 1

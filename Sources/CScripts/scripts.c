@@ -1,5 +1,5 @@
-// The Lua scripts, embedded in the binary by `#embed` (C23): see CWebAssets for why. A new script is two entries here, its
-// bytes and its line of the table, and one in LiveState/Scripts.swift. A test compares the table with the folder.
+// Embeds the Lua scripts in the binary with `#embed` (C23); CWebAssets explains why. To add a script, add its bytes and its
+// line in the table here, and an entry in LiveState/Scripts.swift. A test compares the table with the folder.
 
 #include "scripts.h"
 

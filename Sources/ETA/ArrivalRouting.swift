@@ -75,7 +75,7 @@ package struct ArrivalRouting: Sendable {
     /// Finds a route with one of the providers, or else in the street network.
     ///
     /// - Parameter store: where gateways count their queries.
-    /// - Returns: `nil` if there is no answer.
+    /// - Returns: `nil` if neither has a route.
     package func find(_ question: RouteQuery, _ store: ETAStore) async -> SourcedRoute? {
         guard let finder = self.finder else { return nil }
         return await finder.find(question) { source in await self.permit(source, store) }

@@ -16,7 +16,7 @@ package struct ArrivalSettings: Sendable {
     /// The routing providers in the order they are tried. The built-in estimator is used when all fail or none is
     /// configured.
     package var services: [ArrivalService] = []
-    /// The street network that is used when no provider has an answer; `nil` for none.
+    /// The street network that is used when no provider finds a route; `nil` for none.
     package var streets: StreetNetwork?
     /// The geocoding provider and its daily number of requests for all gateways together; `nil` for no geocoding.
     package var geocoding: (service: MapboxGeocoding, dailyBudget: Int?)?

@@ -13,7 +13,7 @@ struct HeldRoute: Hashable {
     /// Where the rider is, in meters from the start of the line.
     private var along = 0.0
 
-    /// Meters. A point of the query that is closer to the line is not added to it.
+    /// Meters. A start or destination that is closer to the end of the line is not added to it.
     private static let nearEnd = 5.0
 
     private init?(_ route: RemainingRoute?, _ stopsBefore: Int64?) {
@@ -29,8 +29,8 @@ struct HeldRoute: Hashable {
         self.along = self.route.meters(after: age)
     }
 
-    /// The line of a provider from the rider to the destination. It starts and ends on streets. A cached line may have been
-    /// calculated for a place nearby and start elsewhere. So it is cut, or extended to both places.
+    /// Creates the route from a provider's line, which starts and ends on streets. A cached line may have been
+    /// calculated for a place nearby. So the line is cut, or extended to the rider and the destination.
     ///
     /// - Returns: `nil` without a line, and for a line that starts or ends somewhere else.
     init?(_ answer: RouteAnswer, from start: Coordinate, to end: Coordinate, stopsBefore: Int64?) {

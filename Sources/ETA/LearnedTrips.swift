@@ -1,6 +1,6 @@
-// What was learned about trips that nobody follows at the moment: the vehicle and the progress of the rider. The only
-// follower of a job often reloads the page or reconnects, possibly on another event loop. What was learned from minutes of
-// readings is then still known.
+// What was learned about trips without followers: the rider's vehicle and progress. The only follower of a job often
+// reloads the page or reconnects, possibly on another event loop. The estimator then continues with what it learned
+// from minutes of fixes, instead of starting again.
 
 internal import EnrouteWire
 internal import Synchronization
@@ -41,7 +41,7 @@ final class LearnedTrips: Sendable {
         return trip.estimator
     }
 
-    /// Removes the trips that nobody has followed for `lifetime`.
+    /// Removes the trips that have had no follower for `lifetime`.
     func expire(now: UInt64) {
         self.trips.withLock { trips in
             guard !trips.isEmpty else { return }

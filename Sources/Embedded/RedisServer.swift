@@ -41,7 +41,7 @@ package struct RedisServer: Sendable {
     /// - Parameters:
     ///   - configuration: a configuration file, which then decides about persistence; without one, nothing is written.
     ///   - options: additional command-line arguments of redis-server, such as `["--maxmemory", "64mb"]`.
-    /// - Throws: `Failure`, and what `body` throws.
+    /// - Throws: `Failure`, or the error that `body` throws.
     package nonisolated(nonsending) static func running<Result: Sendable>(
         configuration: String? = nil, options: [String] = [], _ body: (RedisServer) async throws -> Result
     ) async throws -> Result {
@@ -76,7 +76,7 @@ package struct RedisServer: Sendable {
     /// this method returns.
     ///
     /// - Parameter words: the complete command line of redis-server, which can also run as a Sentinel.
-    /// - Throws: `Failure`, and what `body` throws.
+    /// - Throws: `Failure`, or the error that `body` throws.
     package nonisolated(nonsending) static func running<Result: Sendable>(
         in folder: String, words: [String], _ body: (RedisServer) async throws -> Result
     ) async throws -> Result {
@@ -143,7 +143,7 @@ package struct RedisServer: Sendable {
         throw .ended(lastWords: lines.suffix(Self.lastWordLines).joined(separator: " "))
     }
 
-    /// The second pattern is a Sentinel's, which is listening by then.
+    /// A Sentinel logs the second pattern, once it is listening.
     private static func isReady(_ line: String) -> Bool {
         ["eady to accept connections", "Sentinel ID is "].contains { line.contains($0) }
     }

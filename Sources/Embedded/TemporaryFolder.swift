@@ -6,7 +6,7 @@ private import FoundationEssentials
 /// Provides a folder that only the owner can enter while a body of code runs.
 package enum TemporaryFolder {
     /// - Parameter name: prefix of the folder's name. Keep it short: a Unix socket's path has at most 107 bytes.
-    /// - Throws: what creating it throws, and what `body` throws.
+    /// - Throws: the error of creating the folder, or the error that `body` throws.
     package nonisolated(nonsending) static func holding<Result: Sendable>(
         _ name: String, _ body: (_ path: String) async throws -> Result
     ) async throws -> Result {

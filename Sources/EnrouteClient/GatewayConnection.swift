@@ -45,7 +45,7 @@ public struct GatewayConnection: Sendable {
         public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(inbound: self.inbound.makeAsyncIterator()) }
     }
 
-    /// Timeouts for opening the socket, and from then on for the answer to the upgrade request.
+    /// Timeouts for opening the socket, and then for the response to the upgrade request.
     private static let (connectWithin, upgradeWithin) = (TimeAmount.seconds(5), TimeAmount.seconds(10))
 
     public let messages: Messages
@@ -107,7 +107,7 @@ public struct GatewayConnection: Sendable {
         } catch {
             throw ClientError.unreachable(url: url, reason: ConnectFailure.known(error) ?? "\(error)")
         }
-        let late = ClientError.unreachable(url: url, reason: "no answer to the upgrade request in time")
+        let late = ClientError.unreachable(url: url, reason: "no response to the upgrade request in time")
         let limit = socket.eventLoop.scheduleTask(in: Self.upgradeWithin) {
             ending.withLockedValue { $0 = late }
             socket.close(promise: nil)
@@ -157,7 +157,7 @@ public struct GatewayConnection: Sendable {
                     return channel.eventLoop.makeFailedFuture(
                         ClientError.upgradeRefused(status: answer.value.status))
                 }))
-        // The gateway may send `welcome` in the same packet as its answer to the upgrade request.
+        // The gateway may send `welcome` in the same packet as its response to the upgrade request.
         configuration.leftOverBytesStrategy = .forwardBytes
         let outcome = try sync.configureUpgradableHTTPClientPipeline(configuration: configuration)
         typealias Upgrade = NIOTypedHTTPClientUpgradeHandler<NIOAsyncChannel<[UInt8], [UInt8]>>
@@ -166,7 +166,7 @@ public struct GatewayConnection: Sendable {
     }
 }
 
-/// Records the HTTP status of the answer to the upgrade request.
+/// Records the HTTP status of the response to the upgrade request.
 private final class UpgradeAnswer: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPClientResponsePart
     private(set) var status: UInt = 0

@@ -53,7 +53,7 @@ package struct CloudEvent: Sendable {
         guard version == "1.0" else { throw .malformed("specversion must be 1.0.") }
         (self.id, self.source, self.type) = (try required("id"), try required("source"), try required("type"))
         self.occurredAt = try attribute("time").map { text throws(EventFault) in
-            // `checkTime` refuses what is too late.
+            // `checkTime` refuses times in the future.
             guard let time = Timestamp.unboundedMilliseconds(text), time >= Fix.times.lowerBound else {
                 throw .malformed(
                     "time must be an RFC 3339 timestamp, 2001-09-10 or later, such as 2026-11-21T18:00:00.000Z.")

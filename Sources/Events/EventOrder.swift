@@ -1,6 +1,6 @@
-// How a status from another system relates to the current status of a job. Events arrive more than once and in any order, so
-// the lifecycle orders them, not their arrival. Time decides only where the lifecycle has a cycle (preparing, no rider found,
-// preparing again), because there a status is both before and after another.
+// How a status from another system relates to the current status of a job. Events arrive more than once and in any
+// order, so they are ordered by the lifecycle, not by their arrival. Time decides only where the lifecycle has a cycle
+// (preparing, no rider found, preparing again), because there a status is both before and after another.
 
 package import EnrouteWire
 

@@ -148,7 +148,7 @@ package struct EventQueue: Sendable {
         }
         guard answer.status == 200 else {
             let reason = String(decoding: answer.body.prefix(512), as: UTF8.self)
-            throw Failure(description: "The queue answered \(action) with status \(answer.status): \(reason)")
+            throw Failure(description: "The queue responded to \(action) with status \(answer.status): \(reason)")
         }
         return answer.body
     }

@@ -74,7 +74,7 @@ package enum JobEvent: Sendable, Hashable {
             guard details.rider != nil || details.customer != nil else {
                 throw .unusable("The data needs rider, customer or both. A null rider unassigns the job.")
             }
-            // Of two assignments the later one wins, and only their times tell which that is.
+            // Of two assignments the later one wins, and only their times show which one that is.
             guard let occurredAt = event.occurredAt else {
                 throw .unusable("An assigned event needs time, because the later of two assignments wins.")
             }

@@ -29,7 +29,7 @@ struct SNSFetcher: Sendable {
         } catch {
             throw .unreachable("\(error)")
         }
-        guard answer.status == 200 else { throw .unreachable("SNS answered with status \(answer.status)") }
+        guard answer.status == 200 else { throw .unreachable("SNS responded with status \(answer.status)") }
         return answer.body
     }
 }

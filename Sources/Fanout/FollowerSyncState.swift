@@ -166,8 +166,7 @@ public struct FollowerSyncState<StatusID: Comparable> {
         return Buffered(statuses: frames, position: waitingPosition.frame)
     }
 
-    /// Returns whether the follower has seen the job's newest status. A follower that waits for a snapshot always
-    /// agrees.
+    /// Returns whether the follower has seen the job's newest status; always true while it waits for a snapshot.
     @inlinable
     public func agrees(epoch: String, status: StatusID) -> Bool {
         guard self.isLive else { return true }

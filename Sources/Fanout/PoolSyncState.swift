@@ -111,7 +111,7 @@ package struct PoolConsistencyCheck: Sendable {
     ///   - asked: the version from which the check read.
     ///   - version: the newest version in Redis.
     ///   - isKnown: whether the log contains `asked`.
-    ///   - seen: the oldest version that a watcher has seen when the answer arrives.
+    ///   - seen: the oldest version that a watcher has seen when the reply arrives.
     /// - Returns: whether nothing is missing. `false` once may mean that a change is on its way; `false` twice that it
     ///   was lost.
     package mutating func agrees(asked: Int64, version: Int64, isKnown: Bool, seen: Int64) -> Bool {

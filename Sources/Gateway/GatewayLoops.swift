@@ -130,9 +130,9 @@ struct GatewayLoops: Sendable {
         var openConnections = 0
     }
 
-    /// Asks every client to reconnect to another gateway, at times spread over the drain time, and waits until they have
-    /// disconnected. Sessions that are open after that time are closed with 4000 too, whatever they were doing, and get the
-    /// usual time to answer: with a drain time of 0 this concerns all of them.
+    /// Asks every client to reconnect to another gateway, at times spread over the drain time, and waits until they
+    /// have disconnected. Sessions that are still open after that time are closed with 4000, whatever they are doing,
+    /// and get the usual time to answer. With a drain time of 0, these are all sessions.
     func drain(_ time: Duration) async -> Drained {
         let milliseconds = time.milliseconds
         var drained = Drained()

@@ -63,7 +63,7 @@ extension GatewayServer {
 
     // MARK: routers
 
-    /// Logs once at the start what would otherwise be logged for each request.
+    /// Logs missing page files once at the start instead of for each request.
     func logMissingPages() {
         for file in Pages.missingFiles(self.settings.pages) {
             self.logger.error("page asset missing", metadata: [LogKey.path: "\(file)"])
@@ -111,7 +111,7 @@ extension GatewayServer {
 
     // MARK: work beside the connections
 
-    /// Fetches the issuers' keys and receives the events of a queue, as far as they are configured.
+    /// Fetches the issuers' keys and receives the events of a queue, if these are configured.
     func backgroundWork(
         _ routes: Routes, _ routing: ArrivalRouting, _ gatewayLoops: GatewayLoops
     ) -> [@Sendable () async -> Void] {
@@ -148,7 +148,7 @@ extension GatewayServer {
         }.get()
     }
 
-    /// Notifies browsers of the riders that any event loop finds near; `nil` if that is not configured.
+    /// Notifies browsers when any event loop finds that a rider is near; `nil` if that is not configured.
     func pushService(_ services: LoopServices, _ gatewayLoops: GatewayLoops) async throws -> PushService? {
         guard let settings = self.settings.push else { return nil }
         let revocations = gatewayLoops.revocations

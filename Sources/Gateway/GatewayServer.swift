@@ -1,5 +1,5 @@
-// The gateway process: N event loops, what they share, and one listener. `GatewayParts.swift` has the steps of `run`, and
-// `Listener/Serving.swift` what happens from the first connection to a graceful shutdown.
+// The gateway process: N event loops, what they share, and one listener. `GatewayParts.swift` contains the steps of
+// `run`, and `Listener/Serving.swift` serves connections until a graceful shutdown.
 
 internal import Access
 internal import ETA
@@ -41,7 +41,7 @@ package struct GatewayServer: Service, CustomStringConvertible {
     ///   - onListening: called with the ports as soon as the gateway accepts connections.
     ///   - beforeStarting: returns when everything the gateway needs is available. Until then the management listener answers
     ///     probes, and the gateway is not ready. A graceful shutdown cancels it.
-    ///   - status: what a supervisor reads.
+    ///   - status: read by the supervisor.
     package init(
         settings: GatewaySettings, group: any EventLoopGroup, logger: Logger, status: GatewayStatus = GatewayStatus(),
         onListening: @escaping @Sendable (Ports) async -> Void = { _ in },
@@ -59,8 +59,8 @@ package struct GatewayServer: Service, CustomStringConvertible {
 
     /// Runs until the task is cancelled or a graceful shutdown is triggered.
     ///
-    /// - Throws: `StartFailure`, `InvalidProviderSetting`, or `RedisError` when Redis refuses the connections for a reason that
-    ///   does not pass by itself. While Redis is unavailable, it waits.
+    /// - Throws: `StartFailure`, `InvalidProviderSetting`, or `RedisError` if Redis refuses the connections for a
+    ///   reason that waiting does not solve. While Redis is unavailable, it waits.
     package func run() async throws {
         try await ArrivalRouting.with(self.settings.arrivals, self.logger) { routing in
             try await TileProxy.with(self.settings.tiles, self.logger) { try await self.run(routing, $0) }

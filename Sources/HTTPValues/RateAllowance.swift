@@ -1,10 +1,10 @@
-// What is left of a client's rate limit, for the header fields RateLimit and RateLimit-Policy
+// The rest of a client's rate limit, for the header fields RateLimit and RateLimit-Policy
 // (draft-ietf-httpapi-ratelimit-headers), so that a client can slow down before it is refused.
 
 package import HTTPTypes
 internal import Synchronization
 
-/// A rate limit and what is left of it.
+/// A rate limit and the rest of it.
 package struct RateAllowance: Sendable, Hashable {
     /// The name of the policy, of letters and underscores.
     package let policy: StaticPolicy

@@ -28,7 +28,8 @@ package struct RequestTrace: Hashable, Sendable {
     /// The value of the `traceresponse` header (Trace Context Level 2).
     package var traceresponse: String { "00-\(self.traceID)-\(self.spanID)-\(self.isSampled ? "01" : "00")" }
 
-    /// The value of the `traceparent` header for what this request causes elsewhere; `nil` if the caller sent no trace.
+    /// The value of the `traceparent` header for requests to other systems that this one causes; `nil` if the caller
+    /// sent no trace.
     package var traceparent: String? { self.isContinued ? self.traceresponse : nil }
 
     /// The length of a version 00 header: `00-<32 digits>-<16 digits>-<2 digits>`.

@@ -1,6 +1,6 @@
-// The stations of one location on its way from the rider's socket to a follower's, in order, each named after its file. In a
-// debug build (on Linux) a station records that it was passed if a test has asked for it. In a release build `HotPath.pass` is
-// empty and inlined, so it costs nothing.
+// The stations of one location on its way from the rider's socket to a follower's, in order, each named after its file.
+// In a debug build (on Linux) a station records that it was passed if a test has requested it. In a release build
+// `HotPath.pass` is empty and inlined, so it costs nothing.
 
 #if DEBUG && os(Linux)
     internal import Glibc

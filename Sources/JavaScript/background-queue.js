@@ -37,7 +37,7 @@ const seconds = (value) => Math.min(LONGEST_INTERVAL, Math.max(FIRST_INTERVAL, v
 
 // ---- storing ----
 
-/** Returns the text to store. Readings that no gateway would accept any longer are not stored. */
+/** Returns the text to store. Readings that are too old for any gateway are not stored. */
 export function textOf(state, wall) {
   return JSON.stringify({...state, waiting: state.waiting.filter((fix) => wall - fix.at < FIX_LIFETIME)});
 }
@@ -112,7 +112,7 @@ export function reported(state, wall) {
   };
 }
 
-/** Returns the state after an answer at `wall`: what was reported is done, unless a job may accept it later. */
+/** Returns the state after a response at `wall`: the reported readings are removed, unless a job may accept them later. */
 export function answered(state, report, answer, wall) {
   const refused = answer?.refused ?? [];
   const isRepeated = refused.some(({code}) => PASSING.includes(code));
@@ -124,8 +124,8 @@ export function answered(state, report, answer, wall) {
 }
 
 /**
- * Returns the state with the difference of the clocks, as an answer at `wall` shows it: the gateway read its clock after the
- * report was sent. A slow answer changes nothing, unless it proves the known difference wrong.
+ * Returns the state with the difference between the clocks, as a response at `wall` shows it: the gateway read its clock after
+ * the report was sent. A slow response changes nothing, unless it proves the known difference wrong.
  */
 function withServerTime(state, serverTime, wall) {
   const [least, most] = [serverTime - wall, serverTime - state.sentAt];
@@ -133,7 +133,7 @@ function withServerTime(state, serverTime, wall) {
   // If `least` is greater, the phone's clock was set back meanwhile.
   if (!Number.isFinite(serverTime) || !(least <= most) || isKnown) return state;
   const clockOffset = (least + most) / 2;
-  // Taken before the clock was set back, or by a receiver whose clock is right.
+  // A reading from before the clock was set back, or from a receiver whose clock is right.
   const isAhead = ({at}) => at > wall + CLOCK_TOLERANCE;
   const waiting = state.waiting.map((fix) => (isAhead(fix) ? {...fix, at: localTime(fix.at, {wall, clockOffset})} : fix));
   return next(state, {clockOffset, waiting: newestOf(waiting)});
@@ -154,8 +154,8 @@ function withoutEnded(state, report, refused) {
 export const isPassing = (error) => error.retry === true || PASSING.includes(error.code) || error.status === 401;
 
 /**
- * Returns the state after a failure. Readings that the gateway refused are gone, unless the error shows that their time was
- * wrong; the others wait for the next attempt. If it refused all jobs, the error is that of the first.
+ * Returns the state after a failure. Readings that the gateway refused are removed, unless the error shows that their time was
+ * wrong. The others wait for the next attempt. If it refused all jobs, the error is that of the first.
  */
 export function failed(state, report, error, wall, random) {
   const corrected = withServerTime(state, error.serverTime, wall);

@@ -15,7 +15,7 @@ const TRAVELLING = ['on_the_way', 'in_transit'];
 const SEEN = ['live', 'stale'];
 /** Statuses whose short text is sufficient. */
 const BRIEF = ['delivered', 'completed'];
-/** Reasons for the end of following after which nothing of the job stays visible. */
+/** End reasons after which nothing of the job stays visible. */
 const TAKEN_AWAY = ['revoked', 'reassigned'];
 /** The close code when the session limit is reached. */
 const FULL = 4009;
@@ -49,7 +49,7 @@ const readable = (status) => (status ?? '').replace(/_/g, ' ').replace(/^./, (le
  * @param {object} moment `connection`; `lostFor`: ms since the connection was lost, 0 while it is open; `now` and `wall`: the
  *     monotonic clock and the wall clock; `heardAt`: by the wall clock, when the gateway last sent something; `locale`;
  *     `isLink`: whether the credential is a tracking link
- * @param {object|null} texts the answer of `GET texts`, `null` until it is loaded
+ * @param {object|null} texts the response of `GET texts`, `null` until it is loaded
  * @returns {{status: string, tracking: string, arrival: string, updated: string, note: string}}
  */
 export function elementTexts(view, moment, texts) {

@@ -7,7 +7,7 @@ import {Enroute} from './enroute.js';
 import {unknownView} from './enroute-view.js';
 import {readersLocale} from './enroute-words.js';
 
-/** ms between two renderings, so that ages and arrival times count. */
+/** ms between two renderings, so that ages and arrival times stay current. */
 const EVERY = 1_000;
 /** ms until translations that could not be loaded are requested again. */
 const ASK_TEXTS_AGAIN = 30_000;
@@ -55,7 +55,7 @@ export class EnrouteJob extends Base {
 
   // ---- connecting ----
 
-  /** What the attributes say. The address of a tracking link contains everything. */
+  /** The settings in the attributes. The address of a tracking link contains all of them. */
   get #setting() {
     const link = this.getAttribute('link');
     const [, gateway, job, secret] = LINK.exec(link ?? '') ?? [];
@@ -179,7 +179,7 @@ export class EnrouteJob extends Base {
     const {connection} = running.enroute;
     const now = performance.now();
     this.#lostSince = connection.state === 'open' ? null : this.#lostSince ?? now;
-    // Sentences and names must be in one language: a gateway without the reader's language answers in another.
+    // Sentences and names must be in one language: a gateway without the reader's language responds in another.
     const language = this.#texts?.language ?? this.#language;
     const locale = readersLocale(language, [...navigator.languages ?? [], this.#language]);
     const texts = elementTexts(running.follow.view, {

@@ -8,9 +8,9 @@ import {
 } from './enroute-timing.js';
 
 const OPEN = 1;
-/** How much slower than the fastest answer, in ms, an answer may be and still set the clock. */
+/** An answer sets the clock only if it is at most this many ms slower than the fastest one. */
 const SLOWER = 200;
-/** By how many ms the local clock has to be corrected before the gateway's is asked again. */
+/** If the local clock jumps by more than this many ms, the gateway's clock is queried again. */
 const JUMP = 2_000;
 /** How many bytes may be buffered in the socket before the connection counts as congested. */
 const CONGESTED_FROM = 16_384;
@@ -77,7 +77,7 @@ export class GatewayConnection {
     this.#settle('stopped');
   }
 
-  /** Whether too many messages wait for further requests. Subscriptions are limited by what the app follows. */
+  /** Whether too many messages wait for further requests. Subscriptions are limited by the number of followed jobs. */
   get isFull() { return this.#waiting.length >= MOST_WAITING; }
 
   /** Sends a message, later if the rate requires it. @returns {boolean} whether it was accepted; not before the welcome */
@@ -156,7 +156,7 @@ export class GatewayConnection {
     socket.onmessage = ({data}) => { if (isCurrent()) this.#received(data); };
     let cause = '';
     socket.onclose = ({code, reason}) => { if (isCurrent()) this.#closed(code, reason || cause); };
-    // A close event follows. Browsers keep the cause to themselves.
+    // A close event follows. Browsers do not reveal the cause.
     socket.onerror = ({message = ''}) => { cause = message; };
   }
 
@@ -297,7 +297,7 @@ export class GatewayConnection {
     }
     this.#openedAt = null;
     this.#close = Object.freeze({code, reason});
-    // The token expired: a newer one may be available immediately, but the newer one must not expire at once again.
+    // The token expired: a newer one may be available immediately. If that one has expired too, the usual back-off applies.
     const isRenewal = code === 4005 && !this.#isRenewed;
     this.#isRenewed = code === 4005;
     const {retryInMs} = closeMeaning(code);
@@ -359,7 +359,7 @@ export class GatewayConnection {
   }
 }
 
-/** Renews a session before its token expires, if the app has a newer one. A session by a link does not expire this way. */
+/** Renews a session before its token expires, if the app has a newer one. A link's session does not expire this way. */
 export class TokenRenewal {
   #options; #gateway; #refresh; #timer;
 
@@ -383,7 +383,7 @@ export class TokenRenewal {
   }
 
   async #renew() {
-    // The next attempt, unless this one succeeds: the app's function may fail, and may never answer.
+    // The next attempt, unless this one succeeds: the app's function may fail or never return.
     this.#plan(RENEWAL_RETRY);
     const timer = this.#timer;
     try {

@@ -2,14 +2,14 @@
 
 import {CREDENTIAL_LATE, JOB_NAME} from './enroute-timing.js';
 
-/** ms to wait for an answer. */
+/** ms to wait for an answer or a response. */
 const ANSWER_WITHIN = 15_000;
 /** How many timed-out requests of one kind keep waiting for a late answer; the oldest ones are dropped. */
 const MOST_TIMED_OUT = 16;
 
 /**
  * Why a request failed: `code` is an error code of the protocol, or `network` if the gateway was unreachable or did not
- * answer.
+ * respond.
  */
 export class EnrouteError extends Error {
   /** @param {{code: string, message: string, retry?: boolean, retryInMs?: number}} what and further members of the problem */
@@ -30,7 +30,7 @@ const unreachable = (message) => new EnrouteError({code: 'network', message, ret
 export function addresses({url = '/v1', rest = `${/^(.*[^/])\/v1\/?$/.exec(url)?.[1] ?? ''}/api/v1`}) {
   const [host, here] = [/^(?:ws|http)s?:\/\/[^/]+/, globalThis.location?.origin ?? ''];
   const absolute = (path, usual) => {
-    // The gateway's address alone is complete, as for the Swift client.
+    // The gateway's address alone is sufficient, as for the Swift client.
     const [alone] = host.exec(path) ?? [];
     if (alone) return alone === path.replace(/\/$/, '') ? alone + usual : path;
     if (path.startsWith('/')) return (host.exec(url)?.[0] ?? here) + path;
@@ -114,10 +114,10 @@ export async function request({fetch, rest, timers, credential}, method, path, {
   const timer = timers.setTimeout(() => abort.abort(), ANSWER_WITHIN);
   let signedIn, response, answer;
   try {
-    // The app's function may fail, and may never answer.
+    // The app's function may fail or never return.
     signedIn = await Promise.race([credential(), late]) ?? {};
     response = await fetch(rest + path, {
-      // A gateway never redirects. A network that wants a sign-in does.
+      // A gateway never redirects, but a network with a sign-in page does.
       method, signal: abort.signal, redirect: 'error',
       headers: {
         ...(signedIn.token && {Authorization: `Bearer ${signedIn.token}`}),
@@ -146,7 +146,7 @@ export async function request({fetch, rest, timers, credential}, method, path, {
   const after = Number(response.headers.get('Retry-After'));
   throw new EnrouteError({
     ...problem, code: problem.code ?? 'internal', message: problem.detail ?? problem.title ?? `HTTP ${status}`,
-    // Proxies answer without a problem document.
+    // Proxies respond without a problem document.
     retry: problem.retryable ?? (status >= 500 || [408, 425, 429].includes(status)), status,
     ...(after > 0 && {retryInMs: after * 1000}),
   });

@@ -1,7 +1,7 @@
 // The route ahead of a rider: decodes `eta.route`, finds a place on it, and moves a place along it. Pure values without a map,
 // a socket or a clock. A malformed route is ignored: a page with a straight line is better than a page without a map.
 
-/** Characters and places of a route, at most. The gateway sends 1,500 characters and 200 places. */
+/** Maximum number of characters and of places of a route. The gateway sends at most 1,500 and 200. */
 export const LONGEST_ROUTE = 4_000;
 export const MOST_PLACES = 1_000;
 /** A rider who is farther from the route than this, in m, has left it. The gateway sends another route soon. */
@@ -9,7 +9,7 @@ export const LEFT_ROUTE = 80;
 
 /** m: if the distances of two points of a route from a place differ by more, the nearer one is chosen. */
 const NEARLY_SAME = 40;
-/** m along the route that cost as much as 1 m beside it; and the factor by which a way back costs more than one ahead. */
+/** m along the route that count as much as 1 m beside it; and the factor by which going back counts more than ahead. */
 const ALONG_PER_AWAY = 20;
 const BACKWARD = 3;
 
@@ -89,7 +89,7 @@ export class Route {
 
   /**
    * Returns the nearest point of the route: m from its start, m away from the place, and its direction in degrees. Of points
-   * that are nearly as near, the one counts that continues the way from `near`: a route may lead there and back.
+   * that are about equally near, it chooses the one that continues from `near`, because a route may lead there and back.
    *
    * @param {{lat: number, lon: number}} place
    * @param {number|null} near where the rider was before, m from the start

@@ -150,9 +150,9 @@ export class MessageBudget {
 
 /** How many readings may wait; the oldest ones are discarded. */
 export const MOST_FIXES = 20;
-/** Readings in one report. If the gateway rejects the newest one, it can show the one before. */
+/** Readings in one report. If the gateway refuses the newest one, it can show the one before. */
 export const FIXES_PER_REPORT = 5;
-/** Age in ms at which a gateway rejects a reading. */
+/** Age in ms at which a gateway refuses a reading. */
 export const FIX_LIFETIME = 55_000;
 /** Jobs in one report. */
 export const MOST_JOBS = 10;
@@ -162,8 +162,8 @@ export const FIRST_INTERVAL = 1;
 export const CLOCK_TOLERANCE = 2_000;
 
 /**
- * Returns when a reading was taken, by the local wall clock. Some receivers have a clock of their own, which is right while the
- * phone's is wrong: of the two readings of `at`, the later one that is not in the future is meant.
+ * Returns when a reading was taken, by the local wall clock. Some receivers have a clock of their own, which is right while
+ * the phone's is wrong. So `at` is interpreted by both clocks, and the later time that is not in the future is used.
  *
  * @param {number} at ms since the epoch, by the local or the gateway's clock
  * @param {{wall: number, clockOffset: number}} clock as in `FixQueue.next`, when the reading arrived
@@ -214,7 +214,7 @@ export class FixQueue {
     if (invalid !== undefined) throw new RangeError(`Invalid job name: ${invalid}. Use 1 to 64 letters, digits, _ and -.`);
     const own = jobs.filter((job) => !this.elsewhere.has(job));
     const key = own.join();
-    // A gateway rejects these, and a reading with the same time adds nothing.
+    // A gateway refuses these, and a reading with the same time adds nothing.
     if (!key || !isPlace(fix) || !Number.isFinite(fix.at)) return;
     if (this.#waiting.some((other) => other.fix.at === fix.at && other.key === key)) return;
     this.#waiting = [...this.#waiting, {key, jobs: own, fix}].slice(-MOST_FIXES);
@@ -227,7 +227,7 @@ export class FixQueue {
 
   /**
    * Returns the report that is due: the newest readings for the jobs whose reading waits longest. It removes all readings for
-   * these jobs, because nobody needs the older ones. So readings for different jobs are reported in turn.
+   * these jobs, because the older ones are no longer needed. So readings for different jobs are reported in turn.
    *
    * @param {number} now ms of the monotonic clock
    * @param {{wall: number, clockOffset: number}} clock local wall clock, and how far the gateway's clock is ahead of it, in ms
@@ -253,7 +253,7 @@ export class FixQueue {
   /** Whether a sent report is still unanswered. */
   get isUnanswered() { return this.#unanswered.length > 0; }
 
-  /** The gateway accepted or rejected the report with this number and all earlier ones. */
+  /** The gateway accepted or refused the report with this number and all earlier ones. */
   answered(seq) { this.#unanswered = this.#unanswered.filter((other) => other.seq > seq); }
 
   /** The connection is lost. A rider who stands still has no newer reading, so the unanswered ones are sent again. */

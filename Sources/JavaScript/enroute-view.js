@@ -1,6 +1,7 @@
 // What a follower sees of one job, as a value: each message from the gateway produces the next view and what changed. Nothing
 // here uses a socket or a clock, so tests can try every order of messages. Four rules always hold: a view never goes back in
-// time, a repeated message changes nothing, a reset always wins, and a position that nobody could have reached is not shown.
+// time, a repeated message changes nothing, a reset always wins, and a position that the rider cannot have reached is not
+// shown.
 
 /** Highest plausible speed, m/s. */
 export const FASTEST = 60;

@@ -1,5 +1,5 @@
 // Formats times, distances and arrivals with `Intl`, in the reader's language, with the reader's clock and units. It contains
-// what all clients share; sentences of a page belong to the page. Functions take the time as an argument.
+// the texts that all clients share; a page contains its own sentences. Functions take the time as an argument.
 
 /** Regions that measure roads in miles. */
 const MILES = new Set(['US', 'GB', 'LR', 'MM']);

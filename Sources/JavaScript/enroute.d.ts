@@ -9,7 +9,8 @@ export interface EnrouteOptions {
   url?: string;
   /**
    * Returns the credential. It is called for each connection and each request, so it can return a fresh token. `null` means
-   * that nobody is signed in: the connection is refused. If it throws, or has no answer for 15 s, the client tries again later.
+   * that nobody is signed in: the connection is refused. If it throws or does not return within 15 s, the client tries again
+   * later.
    */
   credential: () => Promise<Credential | null> | Credential | null;
   /** Base address of the REST API. Default: `/api/v1` beside the `/v1` of `url`, otherwise on its host. */
@@ -20,7 +21,7 @@ export interface EnrouteOptions {
   fastest?: number;
   /**
    * Names this device, 1 to 64 of `[A-Za-z0-9_-]`. Of several devices of a rider, the one that last switched travel mode on
-   * reports. Keep it across launches to be able to resume. Default: a new name.
+   * reports. Store it across launches to be able to resume. Default: a new name.
    */
   device?: string;
   /** A class like the browser's `WebSocket`, for environments without one (Node 18 and 20). */
@@ -92,10 +93,10 @@ export interface Eta {
   /** Number of stops before this one. */ readonly stopsBefore?: number;
   /** 80 % of such riders arrive between `earliestAt` and `latestAt`; both or neither. */ readonly earliestAt?: number;
   readonly latestAt?: number;
-  /** The way ahead, if it is known; see `@enroute/client/route`. */ readonly route?: RemainingRoute;
+  /** The route ahead, if it is known; see `@enroute/client/route`. */ readonly route?: RemainingRoute;
 }
 
-/** The way along streets from the rider to the destination. */
+/** The route along streets from the rider to the destination. */
 export interface RemainingRoute {
   /** Google's encoded polyline with 5 decimals. */ readonly polyline: string;
   readonly meters: number;
@@ -234,7 +235,7 @@ export interface Ok { readonly type: 'ok'; readonly replyTo: string; readonly jo
 
 /**
  * Why a request failed. `code` is an error code of the protocol, or `network` if the gateway could not be reached or did not
- * answer, or the app's `credential` did not. A redirect, or a page in place of JSON, is no answer of a gateway.
+ * respond, or the app's `credential` did not return. A redirect, or a page instead of JSON, does not come from a gateway.
  */
 export class EnrouteError extends Error {
   readonly code: string;
@@ -260,7 +261,7 @@ export interface Events {
   tracking: {readonly job: string; readonly state: Tracking; readonly reason?: EndReason};
   /** The gateway accepted a request; `replyTo` is its type. `seq` is the number of an accepted location report. */
   ok: Ok & {readonly seq?: number};
-  /** An error that no promise reports, above all a rejected location report; `replyTo` is the type of the rejected message. */
+  /** An error that no promise reports, above all a refused location report; `replyTo` is the type of the refused message. */
   error: {readonly replyTo: string; readonly job?: string; readonly code: string; readonly message: string;
     readonly retry: boolean; readonly retryInMs?: number; readonly reason?: string};
   goaway: {readonly retryInMs: number};
@@ -287,7 +288,7 @@ export class Enroute {
   readonly lastMessageAt: number | null;
   /** The gateway's time, in ms since the epoch. */
   readonly serverTime: number;
-  /** Connects; also after `stop()` and after the connection was refused. The next snapshots show again what it hid. */
+  /** Connects; also after `stop()` and after the connection was refused. The next snapshots show again what a refusal hid. */
   start(): void;
   /** Disconnects and stays disconnected. Views keep their last state. */
   stop(): void;
@@ -296,7 +297,7 @@ export class Enroute {
    * so (React Native).
    */
   wake(): void;
-  /** Adds a listener. @returns removes it */
+  /** Adds a listener. @returns a function that removes it */
   on<Type extends keyof Events>(type: Type, listener: (event: Events[Type]) => void): () => void;
   /**
    * Replaces the session's token with a newer one of the same person. The client does this by itself before a JWT expires.
@@ -316,13 +317,13 @@ export class Enroute {
   watch(zone: string, listener?: (pool: Pool, change: object | 'pool' | 'refused') => void): Watch;
 
   /**
-   * Switches travel mode of a job on or off. The device that switched it on last reports; the others are told once, with the
-   * code `other_device`, and `publish` ignores the job until they switch it on again. After a reconnect, the client resumes by
-   * itself what it switched on, until the gateway refuses that or the followed job ends. What it could not send, because there
-   * was no connection, does not start later.
+   * Switches travel mode of a job on or off. The device that switched it on last reports. The others receive the code
+   * `other_device` once, and their `publish` ignores the job until they switch it on again. After a reconnect, the client
+   * resumes the travel modes that it switched on, until the gateway refuses that or the followed job ends. A request that
+   * could not be sent without a connection does not start later.
    *
-   * @param options.resume only goes on with what this device started, for example after the app was started again; with
-   *     `active: false` only ends that. Set it for what the rider did earlier, while there was no connection.
+   * @param options.resume continues only what this device started, for example after the app was restarted; with
+   *     `active: false`, it ends only that. Set it for actions that the rider took earlier, without a connection.
    * @throws EnrouteError; with `resume`, `other_device` if another device took over meanwhile, and `travel_mode_off` if travel
    *     mode was switched off meanwhile or never was on
    */

@@ -61,8 +61,7 @@ export class Enroute {
   stop() { this.#gateway.stop(); }
 
   /**
-   * Reconnects or checks the connection immediately. For systems that report the network or the app by other means than
-   * browser events.
+   * Reconnects or checks the connection immediately. For systems that have no browser events about the network or the app.
    */
   wake() { this.#gateway.wake(); }
 
@@ -124,7 +123,7 @@ export class Enroute {
     this.#gateway.sendOnce({type: 'subscribe', job, ...(known && {since: {epoch, id}})});
   }
 
-  /** Ends a subscription. One that still waits is withdrawn, but if it repeats another, that may have arrived. */
+  /** Ends a subscription. A request that still waits is withdrawn, but an earlier copy of it may have arrived. */
   #leave({isRepeated}, type, what) {
     if (!this.#gateway.withdraw({type, ...what}) || isRepeated) this.#gateway.sendOnce({type: `un${type}`, ...what});
   }
@@ -255,7 +254,7 @@ export class Enroute {
     this.#reportWhenDue();
   }
 
-  /** Nobody waits for the answers: a refusal is an event. */
+  /** The answers are not awaited: a refusal is an event. */
   async #resume(job) {
     await this.#requests.send(this.#travel(job, true, true), false);
     const reason = this.#reasons.get(job) ?? this.#reasons.get();
@@ -370,7 +369,7 @@ export class Enroute {
     this.#requests.disconnected();
   }
 
-  /** A session that may not reconnect must not keep what it received, unless its token expired: that can be renewed. */
+  /** A session that may not reconnect must not keep what it received, unless its token expired, which can be renewed. */
   #refuseAll() {
     const {state, close: {code, reason} = {}} = this.connection;
     const {error} = closeMeaning(code);

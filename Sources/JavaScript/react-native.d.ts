@@ -8,12 +8,12 @@ export interface BackgroundOptions {
   /** Address of the gateway: `https://track.example`. A path prefix is fine. */
   gateway: string;
   /**
-   * Returns the rider's credential. Called for each request, also when the system started the app in the background. If it has
-   * no answer for 15 s, the request fails with `network` and is repeated.
+   * Returns the rider's credential. Called for each request, also when the system started the app in the background. If it
+   * does not return within 15 s, the request fails with `network` and is repeated.
    */
   credential: () => Promise<Credential | null> | Credential | null;
   /**
-   * Where jobs, pace and unsent fixes survive the end of the app, for example AsyncStorage. Without it, call `setJobs` after
+   * Storage in which jobs, pace and unsent fixes outlive the app, for example AsyncStorage. Without it, call `setJobs` after
    * each start. It contains at most 20 fixes of the last 55 s: use storage that other apps cannot read.
    */
   storage?: {load(): Promise<string | null | undefined>; save(text: string): Promise<unknown>};
@@ -22,9 +22,9 @@ export interface BackgroundOptions {
    * rider's other devices are refused with `other_device`.
    */
   device?: string;
-  /** Called after each request with what became of it. */
+  /** Called after each request with its outcome. */
   onOutcome?: (outcome: Outcome) => void;
-  /** Called when the storage fails. Reporting goes on without it. */
+  /** Called when the storage fails. Reporting continues without it. */
   onStorageError?: (error: unknown) => void;
   fetch?: typeof fetch;
   /** The wall clock in ms since the epoch. Default: `Date.now()`. */
@@ -33,7 +33,7 @@ export interface BackgroundOptions {
   timers?: {setTimeout(action: () => void, delay: number): unknown; clearTimeout(timer: unknown): void};
 }
 
-/** What became of a report. */
+/** The outcome of a report. */
 export interface Outcome {
   /** Whether a report was sent and answered. `false` without `error`: none was due, or there is nothing to report. */
   readonly sent: boolean;
@@ -41,7 +41,7 @@ export interface Outcome {
   readonly accepted: readonly string[];
   /** Jobs for which the next report decides whether this location is plausible. */
   readonly held: readonly string[];
-  /** Jobs with a location that is as new. */
+  /** Jobs that already have a location that is at least as new. */
   readonly stale: readonly string[];
   /**
    * Jobs for which the gateway refused the report, and the error code. After `other_device` and `travel_mode_off`, the reporter
@@ -49,7 +49,7 @@ export interface Outcome {
    */
   readonly refused: readonly {readonly job: string; readonly code: string; readonly reason?: string}[];
   /**
-   * Why there is no answer, or why all jobs were refused. `not_found` means that the job is not visible to this rider: call
+   * Why there is no response, or why all jobs were refused. `not_found` means that the job is not visible to this rider: call
    * `setJobs` without it.
    */
   readonly error: EnrouteError | null;
@@ -67,15 +67,16 @@ export class BackgroundReporter {
   /** Number of fixes that wait for the next report. */
   readonly waiting: number;
   /**
-   * Sets the jobs to report for: at most 10, in the order of their stops. Empty stops reporting and deletes what waits.
+   * Sets the jobs to report for: at most 10, in the order of their stops. An empty list stops reporting and deletes the
+   * waiting fixes.
    *
    * @param options `clockOffset`: the gateway's clock minus `Date.now()`, from `enroute.serverTime`, for phones whose clock is
-   *     wrong. Each answer to a report corrects it
+   *     wrong. Each response to a report corrects it
    */
   setJobs(jobs: readonly string[], options?: {clockOffset?: number}): Promise<void>;
   /** Stores fixes and reports if a report is due. Never rejects, because the system ends tasks that fail. */
   report(fixes: Fix | readonly Fix[]): Promise<Outcome>;
-  /** Reports what waits, if a report is due. */
+  /** Reports the waiting fixes, if a report is due. */
   flush(): Promise<Outcome>;
   /** Explains to followers of all jobs why there is no location. @returns whether the gateway accepted it for all of them */
   explain(reason: UnavailableReason): Promise<boolean>;

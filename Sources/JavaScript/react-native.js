@@ -82,7 +82,7 @@ export class BackgroundReporter {
       this.#state = answered(this.#state, report, body, wall());
       outcome = this.#outcome(true, {...body, error: null});
     } catch (error) {
-      // Whatever a gateway or a proxy answers, a background task must not fail.
+      // Whatever a gateway or a proxy responds, a background task must not fail.
       const reason = error instanceof EnrouteError ? error : new EnrouteError({code: 'internal', message: String(error)});
       this.#state = failed(this.#state, report, reason, wall(), random);
       outcome = this.#outcome(false, {error: reason});

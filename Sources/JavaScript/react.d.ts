@@ -1,8 +1,8 @@
-// Types of `@enroute/client/react`: hooks for React 18 or newer, and React Native. They need nothing of React's own types.
+// Types of `@enroute/client/react`: hooks for React 18 or newer, and React Native. They do not depend on React's own types.
 
 import type {Connection, Enroute, View} from './enroute.js';
 
-/** ms until a job is not followed any longer after its last component was unmounted. */
+/** ms for which a job is still followed after its last component was unmounted. */
 export const LINGER: number;
 
 /**

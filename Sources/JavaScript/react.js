@@ -7,7 +7,7 @@
 import {useMemo, useSyncExternalStore} from 'react';
 import {unknownView} from './enroute-view.js';
 
-/** ms until a job is not followed any longer after its last component was unmounted. */
+/** ms for which a job is still followed after its last component was unmounted. */
 export const LINGER = 1_000;
 
 const STOPPED = Object.freeze({state: 'stopped', degraded: false});

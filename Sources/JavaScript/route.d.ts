@@ -1,8 +1,8 @@
-// Types of `@enroute/client/route`: the way ahead of a rider, to draw it and to move a marker along it.
+// Types of `@enroute/client/route`: the route ahead of a rider, to draw it and to move a marker along it.
 
 import type {Place, RemainingRoute} from './enroute.js';
 
-/** Characters and places of a route, at most. A longer one counts as malformed. */
+/** Maximum number of characters and of places of a route. A longer one counts as malformed. */
 export const LONGEST_ROUTE: number;
 export const MOST_PLACES: number;
 /** A rider who is farther from the route than this, in m, has left it. */

@@ -16,7 +16,7 @@ export interface Clock { readonly clockOffset?: number; readonly timeZone?: stri
  */
 export function readersLocale(language: string, preferred?: readonly string[]): string;
 
-/** The English texts, to translate. Values stand in braces: `{time}`. */
+/** The English texts, to translate. Placeholders for values are in braces: `{time}`. */
 export const englishWords: Readonly<Record<string, string>>;
 
 /** Adds a language. Texts that are missing stay English. @param language a BCP 47 tag, of which the primary language counts */

@@ -1,5 +1,5 @@
-// Jobs of events that cannot be applied yet, with the geocoded places of their addresses. Such an event is sent again every few
-// seconds until its rider may have the job, and its addresses must not be geocoded each time.
+// The jobs of events that cannot be applied yet, with their geocoded addresses. Such an event is sent again every few
+// seconds until the rider can get the job, and the addresses must not be geocoded each time.
 
 internal import EnrouteWire
 package import Events
@@ -17,14 +17,14 @@ package final class DeferredEventCache: Sendable {
 
     /// Maximum number of events. Beyond it, the entry that expires first is dropped.
     package static let maxEvents = 1_000
-    /// How long an entry is stored, and how long if a place was not found or the geocoder did not answer.
+    /// How long an entry is stored: if all places were found, and if one was not found or the geocoder did not answer.
     package static let lifetime = (found: TimeAmount.minutes(10), missing: TimeAmount.minutes(1))
 
     package init() {}
 
     /// Returns the job of an event with its geocoded places; `nil` if the cache has none.
     ///
-    /// - Parameter event: its id at the ledger.
+    /// - Parameter event: its id in the ledger.
     package func job(of event: String, now: NIODeadline) -> CreatedJob? {
         self.entries.withLock { entries in entries[event].flatMap { $0.until > now ? $0.job : nil } }
     }

@@ -15,7 +15,7 @@ package enum EventOutcome: Sendable, Hashable {
     case applied(StatusID?, isReplicationUnconfirmed: Bool, isRepeat: Bool)
     /// The job has already moved beyond this status, or a newer decision exists.
     case superseded(JobStatus?)
-    /// Something that must come first is missing; the event may be sent again.
+    /// An earlier step is missing; the event may be sent again.
     case notYet(String, JobStatus?)
     /// The event can never be applied.
     case rejected(String, JobStatus?)
@@ -45,8 +45,8 @@ extension JobService {
         }
     }
 
-    /// Uses the event's epoch for the record, so a job that this event already created is recognized, also after it was
-    /// erased: a queue may deliver the event again, and that must not undo the erasure.
+    /// Uses the event's epoch for the record. So a job that this event already created is recognized, even after it was
+    /// erased: a queue may deliver the event again, which must not undo the erasure.
     private func create(
         _ created: CreatedJob, _ event: CloudEvent, _ actor: PersonID
     ) -> EventLoopFuture<EventOutcome> {
@@ -83,8 +83,8 @@ extension JobService {
         }
     }
 
-    /// Returns how a status relates to the job's. The person who corrected a job knew what other systems had reported
-    /// until then. So a status from before a correction changes nothing, and no earlier step is missing.
+    /// Returns how a status relates to the job's current status. A status from before a correction is superseded:
+    /// whoever corrected the job knew what other systems had reported until then.
     private func order(
         of status: JobStatus, _ job: JobID, _ record: JobRecord, _ occurredAt: Int64?
     ) -> EventLoopFuture<EventOrder> {
@@ -181,8 +181,8 @@ extension JobService {
         }
     }
 
-    /// Verifies that no newer decision about the job's rider or customer exists. Read after the record: a later
-    /// decision would have another fence.
+    /// Verifies that no newer decision about the job's rider or customer exists. Call it after reading the record: a
+    /// later decision changes the record's fence.
     ///
     /// - Returns: fails with `Superseded`.
     func checkNotSuperseded(

@@ -43,15 +43,15 @@ package struct Geocoder: Sendable {
         SHA256.hash(data: Data(address.utf8)).prefix(Self.digestBytes).hexadecimal
     }
 
-    /// The answer to a lookup.
+    /// The result of a lookup.
     package struct Found: Hashable, Sendable {
         /// A place to which a rider may be sent.
         package let place: Coordinate?
         let state: GeocodingState
-        /// The provider failed, today's budget is exhausted, or there is no provider.
+        /// Whether the provider failed, today's budget is exhausted, or there is no provider.
         package let isUnanswered: Bool
 
-        /// There is no such place.
+        /// No place was found.
         package static var nothing: Found { Found(place: nil, state: .nothing, isUnanswered: false) }
         package static var unanswered: Found { Found(place: nil, state: .nothing, isUnanswered: true) }
 
@@ -82,7 +82,7 @@ package struct Geocoder: Sendable {
 
     package func logRetried(_ job: JobID, _ found: Found) {
         self.logger.info(
-            "geocoding answered after an outage",
+            "geocoding completed after an outage",
             metadata: [
                 LogKey.provider: "\(Self.name)", LogKey.job: "\(job)", LogKey.status: "\(found.state.rawValue)",
             ])

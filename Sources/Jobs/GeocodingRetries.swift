@@ -1,5 +1,6 @@
-// Looks up addresses again after the geocoding provider did not answer. The addresses are only in memory: a destination's is
-// never stored. If the gateway stops, the lookup is repeated when the order system writes the job again.
+// Looks up addresses again after the geocoding provider did not answer. The addresses are only in memory, because the
+// address of a destination is never stored. If the gateway stops, the lookup is repeated when the order system writes
+// the job again.
 
 internal import EnrouteWire
 internal import Synchronization

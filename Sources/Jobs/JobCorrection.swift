@@ -1,7 +1,7 @@
-// Corrections: services and operations staff return a job from a wrong status to the right one. If the job had ended, its rider
-// gets the task back. Two instances and two slots are involved, so the order matters: the zone gives the task first, so that no
-// rider is offline with a job; then one script changes the record, its log and its events; the positions are closed last, as
-// after any change of status.
+// Corrections: services and operations staff return a job from a wrong status to the right one. If the job had ended,
+// its rider gets the task again. Two instances and two slots are involved, so the order matters. The zone assigns the
+// task first, so that no rider is offline with a job. Then one script changes the record, its log and its events.
+// Positions are stopped last, as after any change of status.
 
 package import EnrouteWire
 internal import HTTPValues
@@ -13,11 +13,11 @@ extension JobService {
     /// How often a correction is retried when others change the job concurrently.
     private static let maxCorrectionAttempts = 5
 
-    /// Returns a job to another status. Followers receive a `reset`. What the status allows is possible again: links open
-    /// sessions, the rider may travel, the job is on the lists of open jobs.
+    /// Returns a job to another status. Followers receive a `reset`. Everything that the status allows is possible
+    /// again: links open sessions, travel mode can be switched on, and the job is on the lists of open jobs.
     ///
-    /// A rider who cannot have the task again (offline, or with as many tasks as allowed) loses the job, so that it can be
-    /// assigned to another one.
+    /// A rider who cannot get the task again (offline, or at capacity) loses the job, so that it can be assigned to
+    /// another rider.
     ///
     /// - Parameters:
     ///   - expected: the newest event must be this one; `nil` for any.
@@ -132,7 +132,7 @@ extension JobService {
         return status == record.status ? Refused(alreadyIn: status) : nil
     }
 
-    /// What became of the task of a job that had ended.
+    /// The result of regaining the task of a job that had ended.
     private enum Regained: Sendable {
         /// The job had not ended, ends with the correction too, or has no rider.
         case notNeeded
@@ -141,7 +141,7 @@ extension JobService {
         case refused
     }
 
-    /// Gives the task back to the rider of a job that had ended.
+    /// Assigns the task again to the rider of a job that had ended.
     private func regain(
         _ job: JobID, _ record: JobRecord, _ correction: StatusCorrection
     ) -> EventLoopFuture<Regained> {
@@ -160,14 +160,14 @@ extension JobService {
         _ correction: StatusCorrection, of job: JobID, _ record: JobRecord, _ task: Regained
     ) -> EventLoopFuture<Durable<JobLedger.Correction>> {
         let dropsRider = if case .refused = task { true } else { false }
-        // Listed before the record names them, so that no job is missing from a list.
+        // The lists are written before the record names rider and customer, so that no job is missing from a list.
         return self.ledger.list(
             job, rider: record.rider, customer: record.customer, now: WallClock.nowMilliseconds, record: record
         ).flatMap { self.ledger.correct(job, correction, of: record, dropsRider: dropsRider) }
     }
 
-    /// Stops what the status does not allow. The rider of an open job keeps the task, even if another gateway has just released
-    /// it, because the job had ended.
+    /// Stops everything that the status does not allow. The rider of an open job keeps the task, even if another
+    /// gateway has just released it because the job had ended.
     private func settle(_ job: JobID, by actor: PersonID) -> EventLoopFuture<Void> {
         self.finish(job, by: actor).thenAlways {
             self.ledger.state(of: job).flatMap { state in

@@ -1,7 +1,7 @@
-// Erasure of a job on behalf of the service, for example because a customer asks for it (GDPR, article 17). Several slots and
-// both instances are involved, so it is a sequence. Every step can be repeated, and the record goes last: if a gateway dies in
-// between, the same request finishes the rest. After that, what changed meanwhile is erased too. If that fails, this gateway
-// repeats it in the background.
+// Erasure of a job on behalf of the service, for example because a customer asks for it (GDPR, article 17). Several
+// slots and both instances are involved, so it is a sequence. Every step can be repeated, and the record is erased
+// last: if a gateway dies in between, the same request erases the rest. Then data that was written meanwhile is erased
+// too. If that fails, this gateway repeats it in the background.
 
 package import EnrouteWire
 internal import HTTPValues
@@ -16,13 +16,13 @@ extension JobService {
     private static let maxLinkErasures = 20
 
     /// Erases a job: its positions, validation results and arrival time, its rider's task, its links, its events, its
-    /// record and log, and its entries in lists. Its followers' subscriptions end with `revoked`. A job whose record is
-    /// malformed can be erased, too.
+    /// record and log, and its entries in lists. Its followers' subscriptions end with `revoked`. A job with a
+    /// malformed record can also be erased.
     ///
     /// - Parameters:
     ///   - actor: who requests it.
     ///   - record: writes the audit entry, which stays. Called with the number of keys and events deleted before the record.
-    /// - Returns: fails with `Refused` when there is no such job, also after a successful erasure.
+    /// - Returns: fails with `Refused` when there is no such job, for example because it was erased before.
     package func erase(
         _ job: JobID, by actor: PersonID, recording: @escaping @Sendable (_ keys: Int) -> EventLoopFuture<Void>,
         attempt: Int = 1
@@ -78,7 +78,7 @@ extension JobService {
         }
     }
 
-    /// Erases once more, because the job may have changed until its record was gone.
+    /// Erases once more, because the job may have changed before its record was gone.
     private func eraseRest(of job: JobID, _ record: ErasableJob, by actor: PersonID) -> EventLoopFuture<Void> {
         let stored = self.ledger.unlist(job, record).and(self.ledger.eraseRemainingEvents(of: job))
         return stored.and(self.feed.erase(job)).flatMap { _ in
@@ -87,7 +87,7 @@ extension JobService {
         }
     }
 
-    /// Erases what an earlier request may have left, if it is repeated after the record is gone.
+    /// Erases data that an earlier request may have left, if the request is repeated after the record is gone.
     private func finishErasure(of job: JobID) -> EventLoopFuture<Void> {
         self.ledger.wasErased(job).flatMap { wasErased in
             guard wasErased else { return self.loop.makeSucceededVoidFuture() }

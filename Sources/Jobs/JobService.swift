@@ -49,7 +49,7 @@ package struct JobService: Sendable {
         self.unfinished = UnfinishedChanges(logger: logger, count: count)
     }
 
-    /// The complete state of a job, for a new subscription or a REST answer.
+    /// The complete state of a job, for a new subscription or a REST response.
     ///
     /// - Returns: `nil` when there is no such job.
     package func view(_ job: JobID, since: ResumePoint? = nil) -> EventLoopFuture<JobView?> {
@@ -62,8 +62,9 @@ package struct JobService: Sendable {
         }
     }
 
-    /// The state of a job that was just changed, for the answer to the change. While the live instance is unavailable, it is
-    /// what the ledger holds, without a position and an arrival time: an error would claim that nothing was changed.
+    /// The state of a job that was just changed, for the response. While the live instance is unavailable, it contains
+    /// only what the ledger stores, without a position or an arrival time: an error would claim that nothing was
+    /// changed.
     ///
     /// - Returns: `nil` when there is no such job.
     package func viewAfterChange(of job: JobID) -> EventLoopFuture<JobView?> {
@@ -71,10 +72,10 @@ package struct JobService: Sendable {
             guard let error = error as? RedisError, error.isOutage else {
                 return self.loop.makeFailedFuture(error)
             }
-            // Fails, too, if the ledger is the one that is unavailable.
+            // This also fails if the ledger is unavailable.
             return self.recoverWithCard(job).map { recovery, card in
                 recovery.map {
-                    // How far a rider on the way has come is unknown.
+                    // The progress of a rider on the way is unknown.
                     let early = $0.record.isTravelling ? .off : self.early
                     return JobView(
                         $0, JobFeed.State(), card: card, early: early, now: WallClock.nowMilliseconds,
@@ -119,7 +120,7 @@ package struct JobService: Sendable {
         return self.riders.card(of: rider)
     }
 
-    /// What followers must agree with: the newest status, and the rider's last position.
+    /// What up-to-date followers have seen: the newest status, and the rider's last position.
     ///
     /// - Returns: `nil` when there is no such job.
     package func check(_ job: JobID) -> EventLoopFuture<JobCheck?> {
@@ -168,8 +169,8 @@ package struct JobService: Sendable {
         }
     }
 
-    /// Stops what the job's status does not allow: the rider's positions and, when the job has ended, its task, even if the
-    /// positions cannot be stopped. Safe to repeat, also when the job has moved on since.
+    /// Stops everything that the job's status does not allow: the rider's positions and, when the job has ended, its
+    /// task, even if the positions cannot be stopped. Safe to repeat, even if the job has moved on.
     package func finish(_ job: JobID, by actor: PersonID) -> EventLoopFuture<Void> {
         self.closeIfStopped(job).thenAlways {
             self.ledger.recover(job).flatMap { recovery in
@@ -183,8 +184,8 @@ package struct JobService: Sendable {
 
     package var loop: any EventLoop { self.ledger.eventLoop }
 
-    /// Keeps a job on the lists of its rider and customer as long as its record, and restores its entries. The caller does
-    /// not wait.
+    /// Keeps a job on the lists of its rider and customer for as long as its record is stored, and restores missing
+    /// entries. The caller does not wait.
     package func refreshPersonLists(of job: JobID) {
         self.ledger.recover(job).whenSuccess { recovery in
             guard let record = recovery?.record else { return }

@@ -1,4 +1,5 @@
-// A job as read from both instances: complete for a new follower, or only what shows whether a follower is up to date.
+// A job as read from both instances: complete for a new follower, or only the parts that show whether a follower is up
+// to date.
 
 package import Access
 package import EnrouteWire
@@ -27,7 +28,7 @@ package struct JobView: Sendable {
     package var deadline: Int64?
     /// Why the rider's location is unavailable, as last reported.
     package var unavailable: UnavailableReason?
-    /// What the arrival is estimated from before there is a position; `nil` if nothing is known.
+    /// The basis for estimating the arrival before there is a position; `nil` if nothing is known.
     package var early: EarlyArrival?
     /// When a position was last accepted, and when the rider started to share it, ms since the epoch.
     var seenAt: Int64?
@@ -62,7 +63,7 @@ package struct JobCheck: Sendable {
     }
 
     /// - Parameters:
-    ///   - rider: who shares its position according to the live instance; `nil` while the feed is closed.
+    ///   - rider: who shares their position according to the live instance; `nil` while the feed is closed.
     ///   - deadline: ms since the epoch.
     private init(
         _ head: JobLedger.Head, rider: PersonID?, deadline: Int64?, _ position: (id: UInt64, message: [UInt8])?
@@ -78,10 +79,9 @@ package struct JobCheck: Sendable {
 }
 
 extension JobView {
-    /// The snapshot for a role. Only those who go to the vendor or dispatch riders see its address; customers do not.
-    /// Metadata is for services and operations staff. The recipient and what the customer tells the rider are also for the
-    /// rider until the job ends; link viewers see neither. Customers do not see the way to the stops
-    /// before theirs.
+    /// The snapshot for a role. Customers and link viewers do not see the vendor's address or the route to the stops
+    /// before theirs. Metadata is for services and operations staff. The recipient and the customer's note are for them
+    /// and, until the job ends, for the rider.
     package func snapshot(for role: Role?) -> Snapshot {
         var snapshot = self.snapshot
         if let role, role != .customer { snapshot.vendorAddress = self.record.vendor?.address }
@@ -112,7 +112,7 @@ extension JobView {
         return view
     }
 
-    /// How the job ended, for a link that opens no session any longer: without places, people and the customer's details.
+    /// How the job ended, for a link that no longer opens sessions: without places, people and the customer's details.
     package var outcome: JobView {
         var view = self.withoutPosition.withoutRider
         (view.snapshot.destination, view.snapshot.geocoding, view.snapshot.display) = (nil, nil, nil)
@@ -163,7 +163,7 @@ extension JobView {
             positionAgeMilliseconds: shows ? age : nil,
             eta: shows ? feed.eta.map { Self.eta($0, isStale: tracking == .stale) } : self.early?.estimate(wall: now),
             missed: recovery.missed)
-        // A new follower sees the way from the rider's position, not where the rider was before.
+        // A new follower sees the route from the rider's position on, not where the rider was before.
         if self.snapshot.eta?.route != nil {
             self.snapshot.eta = self.snapshot.eta?.ahead(
                 of: self.snapshot.location?.fix.place, at: now - (age ?? 0))
@@ -212,7 +212,7 @@ extension JobView {
         isStale ? ArrivalEstimate(state: .recalculating, at: estimate.at, stopsBefore: estimate.stopsBefore) : estimate
     }
 
-    /// Why a rider in a travelling status shows no position: it shared one before and stopped.
+    /// Why no position is shown in a travelling status: the rider shared their position before and stopped.
     private static func pause(
         _ record: JobRecord, _ feed: JobFeed.State, _ notes: ValidationSummary, now: Int64
     ) -> EndReason? {
@@ -222,7 +222,7 @@ extension JobView {
 }
 
 extension EarlyArrival {
-    /// - Returns: `nil` without a rider, for a visit, and if the way is not known.
+    /// - Returns: `nil` without a rider, for a visit, and if the place of the vendor or the destination is unknown.
     fileprivate init?(_ record: JobRecord, _ card: RiderCard?, _ settings: Settings) {
         guard settings.isOn, record.kind == .delivery, record.rider != nil, let vendor = record.vendor?.place,
             let destination = record.destination

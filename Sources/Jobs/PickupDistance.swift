@@ -1,5 +1,5 @@
-// A limit on the distance between pickup place and destination. If the two are on different continents, most often latitude and
-// longitude of one place are swapped, and the rider would find out too late.
+// A limit on the distance between pickup place and destination. If the two are on different continents, latitude and
+// longitude of one of them are usually swapped, and the rider would find out too late.
 
 package import EnrouteWire
 internal import LiveState

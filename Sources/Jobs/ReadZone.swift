@@ -1,4 +1,4 @@
-// What the reader of zones knows about one zone, and what it has to read next.
+// The state of one zone for the reader of zones, and what it has to read next.
 
 internal import EnrouteWire
 internal import NIOCore
@@ -25,7 +25,8 @@ struct ReadZone {
     private(set) var served: Set<Int> = []
     var changed: Set<JobID> = []
     private var wholeAt = NIODeadline.distantPast
-    /// The whole zone is not read again before then, even if events were missed or a read failed: Redis is busy enough.
+    /// The whole zone is not read again before then, even if events were missed or a read failed, to limit the load on
+    /// Redis.
     private var restsUntil = NIODeadline.distantPast
     private var sharingAt = NIODeadline.distantPast
     private var ridersAt = NIODeadline.distantPast
@@ -42,7 +43,7 @@ struct ReadZone {
         return .jobs(Dictionary(uniqueKeysWithValues: followers), includesSharing: includesSharing)
     }
 
-    /// The rows may be out of date: the whole zone is read as soon as it may be.
+    /// Reads the whole zone as soon as `restsUntil` allows it, because the rows may be out of date.
     mutating func readWhole() { self.wholeAt = .distantPast }
 
     mutating func readFailed(took: TimeAmount) {
@@ -53,7 +54,7 @@ struct ReadZone {
 
     var isRidersDue: Bool { self.isMapped && NIODeadline.now() >= self.ridersAt }
 
-    /// - Returns: what the receivers that have all rows need.
+    /// - Returns: the changes for receivers that already have all rows.
     mutating func apply(
         _ read: [ZoneJobsReader.ReadJob], _ due: Due, took: TimeAmount
     ) -> ZoneRows.Changes {
@@ -86,8 +87,7 @@ struct ReadZone {
         self.moved.merge(changes) { $1 }
     }
 
-    /// Sends everything to the receivers that have nothing, and at most once a second to the others the places that have
-    /// changed.
+    /// Sends everything to new receivers. The others receive the places that have changed, at most once a second.
     mutating func serve(_ receivers: [Int: ZoneJobsFeed.Subscription]) {
         guard self.isLoaded else { return }
         let now = NIODeadline.now()

@@ -59,7 +59,8 @@ package struct Refused: Error {
         self.status = status
     }
 
-    /// The lifecycle does not allow the change, or not to this party. The message names what is allowed instead.
+    /// The lifecycle does not allow the change, or does not allow it to this party. The message names what is allowed
+    /// instead.
     init(_ current: JobStatus, cannotBecome status: JobStatus, by party: JobParty) {
         let what = "The job is \(current.rawValue) and cannot become \(status.rawValue)"
         let message =

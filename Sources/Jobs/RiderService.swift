@@ -8,7 +8,7 @@ package import LiveState
 package import NIOCore
 package import Redis
 
-/// A rider and its zone.
+/// A rider and their zone.
 package struct RegisteredRider: Sendable, Hashable {
     package let rider: PersonID
     package let zone: ZoneID
@@ -35,7 +35,7 @@ package struct RiderService: Sendable {
 
     private var loop: any EventLoop { self.riders.eventLoop }
 
-    /// Reads a rider and its zone.
+    /// Reads a rider and their zone.
     ///
     /// - Returns: fails with `Refused` when the rider is in no zone.
     package func read(_ rider: PersonID) -> EventLoopFuture<RegisteredRider> {
@@ -120,8 +120,8 @@ package struct RiderService: Sendable {
         return self.loop.makeFailedFuture(Refused(hasTasks: jobs))
     }
 
-    /// Adds a rider to a zone on behalf of the service, and sets its approval, capacity and card. Followers of the rider's
-    /// tasks learn of a new card before this succeeds; if that fails, the same call does it again.
+    /// Adds a rider to a zone on behalf of the service, and sets the rider's approval, capacity and card. Followers of
+    /// the rider's tasks are notified of a new card before this succeeds. If that fails, repeat the call.
     ///
     /// - Parameters:
     ///   - capacity: `nil` keeps the capacity, which is 1 for a new rider.
@@ -160,8 +160,8 @@ package struct RiderService: Sendable {
     /// Maximum number of jobs that are not tasks whose followers are notified of a card: the newest.
     private static let maxRefreshedJobs = 100
 
-    /// Lets the followers of a rider's jobs read its card. A rider that was put into a zone after it got a job has jobs
-    /// that are not tasks.
+    /// Makes the followers of a rider's jobs read the rider's card again. A rider who was added to a zone after getting
+    /// a job has jobs that are not tasks.
     ///
     /// - Parameter version: of the card; 0 if the rider never had one.
     private func refreshJobs(
@@ -179,7 +179,8 @@ package struct RiderService: Sendable {
         }
     }
 
-    /// Removes a rider from its zone on behalf of the service. Followers of its jobs lose its card before this succeeds.
+    /// Removes a rider from their zone on behalf of the service. Followers of the rider's jobs no longer see the card
+    /// when this succeeds.
     package func remove(_ rider: PersonID, by requester: Riders.Requester) -> EventLoopFuture<Durable<Void>> {
         self.zone(of: rider).flatMap { zone in
             self.riders.remove(rider, from: zone, because: "", by: requester).flatMap { answer in
@@ -206,7 +207,7 @@ package struct RiderService: Sendable {
         case otherDevice(DeviceID)
     }
 
-    /// Records a heartbeat of a rider, and its place.
+    /// Records a heartbeat of a rider, and the rider's place.
     ///
     /// - Parameters:
     ///   - place: for finding the nearest rider; valid as long as a heartbeat.
@@ -230,7 +231,7 @@ package struct RiderService: Sendable {
 }
 
 extension Refused {
-    /// The same refusal for the rider itself: a rider without a zone is not approved anywhere.
+    /// The same refusal as the rider sees it: without a zone, a rider is not approved anywhere.
     package var ofItself: Refused { self.code == .notFound ? Refused(code: .forbidden, message: self.message) : self }
 
     static let noSuchRider = Refused(

@@ -1,6 +1,6 @@
 // Steps of a rider's task, and their effect on the job: picking up puts it in transit, completing delivers it. The job
-// changes first, because that may be refused. A client that is interrupted in between repeats the request; what is already
-// done is skipped.
+// changes first, because that may be refused. A client that is interrupted in between repeats the request; steps that
+// are already done are skipped.
 
 internal import Access
 package import EnrouteWire

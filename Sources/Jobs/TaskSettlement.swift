@@ -12,10 +12,10 @@ extension JobService {
     /// How often a task and a record that others change concurrently are compared.
     private static let maxSettlements = 5
 
-    /// Gives a rider the task if the job is open and the rider's, and releases it otherwise. Safe to repeat.
+    /// Assigns the task to a rider if the job is open and the rider's, and releases it otherwise. Safe to repeat.
     ///
-    /// A rider who cannot have the task (offline, or with as many tasks as allowed) loses the job, so that it can be
-    /// assigned to another one.
+    /// A rider who cannot get the task (offline, or at capacity) loses the job, so that it can be assigned to another
+    /// rider.
     ///
     /// - Parameter outcome: how the task ends when it is released.
     package func settleTask(
@@ -50,7 +50,7 @@ extension JobService {
                 guard let refused = error as? Refused, refused.isOfRider else {
                     return self.loop.makeFailedFuture(error)
                 }
-                // Another rider still has the task. The caller that gave it to that rider compares it too.
+                // Another rider still has the task. The caller that assigned it to that rider compares it too.
                 guard refused.code != .conflict else { return self.loop.makeSucceededVoidFuture() }
                 return self.assign(job, to: .some(nil), of: nil, by: actor, from: .only(rider)).map { _ in }
                     .flatMapErrorThrowing { error in

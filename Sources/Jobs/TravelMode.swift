@@ -1,6 +1,6 @@
 // Switches travel mode on and off. Two instances are involved, and two gateways may do opposite things at once. So a
-// gateway that opens the feed checks afterwards that the ledger still has travel mode on, and one that switches it off
-// closes the feed before and after.
+// gateway that opens the feed checks afterwards that travel mode is still on in the ledger, and one that switches it
+// off closes the feed before and after.
 
 internal import Access
 package import EnrouteWire
@@ -8,12 +8,12 @@ package import LiveState
 package import NIOCore
 
 extension JobService {
-    /// Switches travel mode on, first at the ledger and then at the live instance.
+    /// Switches travel mode on, first in the ledger and then on the live instance.
     ///
     /// - Parameters:
     ///   - reporter: the device that reports from now on. Reports of any other device are refused.
-    ///   - resumes: whether to only continue what this device started; refused if another one has started since, or if
-    ///     travel mode was switched off since.
+    ///   - resumes: `true` only continues what this device started. It is refused if another device has started since,
+    ///     or if travel mode was switched off since.
     /// - Returns: the deadline of travel mode, ms since the epoch.
     package func startTravel(
         _ job: JobID, by rider: PersonID, on reporter: Reporter, resumes: Bool = false
@@ -52,8 +52,8 @@ extension JobService {
         }
     }
 
-    /// The ledger names another device, which may have failed before the feed was opened for it, or the ledger has lost
-    /// the start by this one. If the feed is open for this device, it still reports.
+    /// The ledger names another device, whose start may have failed before the feed was opened, or it has lost this
+    /// device's start. If the feed is open for this device, it still reports.
     private func resumeByFeed(
         _ job: JobID, by rider: PersonID, on reporter: Reporter, otherwise refusal: Refused
     ) -> EventLoopFuture<Int64> {
@@ -62,8 +62,8 @@ extension JobService {
         }
     }
 
-    /// Reopens the feed after the live instance lost its data: travel mode is on again until the same deadline, if the ledger
-    /// has it on for this rider.
+    /// Reopens the feed after the live instance lost its data: travel mode is on again until the same deadline, if it
+    /// is on for this rider in the ledger.
     ///
     /// - Returns: whether positions may be published.
     package func reopen(_ job: JobID, for rider: PersonID) -> EventLoopFuture<Bool> {
@@ -77,7 +77,8 @@ extension JobService {
         }
     }
 
-    /// Closes the feed if the ledger has travel mode off. Safe to repeat: a feed that a later decision opens stays open.
+    /// Closes the feed if travel mode is off in the ledger. Safe to repeat: a feed that a later decision opens stays
+    /// open.
     package func closeIfStopped(_ job: JobID) -> EventLoopFuture<Void> {
         self.ledger.recover(job).flatMap { recovery in
             guard let record = recovery?.record, record.isStopped else { return self.loop.makeSucceededVoidFuture() }
@@ -125,7 +126,7 @@ extension JobService {
             case .noSuchJob: return self.loop.makeFailedFuture(Refused.noSuchJob)
             case .otherDevice: return self.loop.makeFailedFuture(Refused.otherDevice)
             case .off(let fence), .wasOff(let fence):
-                // Another gateway may have opened it since, by a decision before this one.
+                // Another gateway may have opened it since, because of an earlier decision.
                 let closeAgain = { @Sendable in
                     self.close(job, because: reason, notLaterThan: fence).map { _ in }
                 }
@@ -134,7 +135,7 @@ extension JobService {
         }
     }
 
-    /// Switches travel mode off at the ledger, as `JobLedger.stopTravel`.
+    /// Switches travel mode off in the ledger, like `JobLedger.stopTravel`.
     private func recordStop(
         of job: JobID, by rider: PersonID?, atLimit deadline: Int64? = nil, startedOn reporter: Reporter? = nil
     ) -> EventLoopFuture<JobLedger.Stop> {
@@ -157,13 +158,13 @@ extension JobService {
         self.erasing(job, reason, self.feed.close(job, of: rider, because: reason, fence: fence))
     }
 
-    /// Stops sharing the rider's position of a revoked job with anyone.
+    /// Stops the positions of a revoked job, for all followers.
     package func closeRevoked(_ job: JobID) -> EventLoopFuture<Void> {
         self.close(job, because: .revoked).flatMap { _ in self.recordStop(of: job, by: nil) }.map { _ in }
     }
 
-    /// Stops a job's positions when the deadline for sharing has passed. The gateway that closed the feed then records it at
-    /// the ledger, without waiting. If that fails, the next change of the job corrects the ledger.
+    /// Stops a job's positions when the deadline for sharing has passed. The gateway that closed the feed then records
+    /// this in the ledger, without waiting. If that fails, the next change of the job corrects the ledger.
     package func close(_ job: JobID, atLimit deadline: Int64) -> EventLoopFuture<JobFeed.Closing> {
         self.erasing(job, .timeLimit, self.feed.close(job, atLimit: deadline)).map { closing in
             if case .closed(let erased) = closing, erased > 0 {
@@ -188,6 +189,6 @@ extension JobService {
 }
 
 extension JobRecord {
-    /// The rider does not share its position.
+    /// Whether travel mode is off, or not allowed in this status.
     fileprivate var isStopped: Bool { !self.isTravelling || !self.status.allowsTravel }
 }

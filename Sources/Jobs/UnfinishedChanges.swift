@@ -74,7 +74,7 @@ final class UnfinishedChanges: Sendable {
         }
     }
 
-    /// Gives up. The change is visible, but what it should have stopped may continue.
+    /// Gives up. The change is visible, but a feed or task that it should have ended may continue.
     private func abandon(_ job: JobID, _ error: any Error) {
         self.count(.changesAbandoned)
         self.logger.error(
@@ -84,7 +84,7 @@ final class UnfinishedChanges: Sendable {
 }
 
 extension JobService {
-    /// Like `finish`, for a change that the ledger has just made. What fails is repeated in the background.
+    /// Like `finish`, for a change that the ledger has just made. Steps that fail are repeated in the background.
     func finishPersistently(_ job: JobID, by actor: PersonID) -> EventLoopFuture<Void> {
         self.unfinished.attempt(job, on: self.loop, self.finish(job, by: actor)) { self.finish(job, by: actor) }
     }

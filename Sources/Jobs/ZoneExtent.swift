@@ -1,5 +1,5 @@
-// Where a zone is, as far as Redis knows. A job far away from all of that has a wrong zone or wrong coordinates, and
-// its rider would find out too late.
+// The location of a zone, derived from the places that Redis stores. A job far away from all of them has a wrong zone
+// or wrong coordinates, and its rider would find out too late.
 
 package import EnrouteWire
 internal import Tracking
@@ -12,7 +12,8 @@ package struct ZoneExtent: Sendable, Hashable {
     /// may consist of several cities.
     static let neighbourShare = 0.05
     static let minNeighbours = 2
-    /// A zone of a whole country accepts this many times its usual distance from the center.
+    /// A place within this many times the usual distance from the center is accepted too: a zone may be a whole
+    /// country.
     static let spread = 4.0
 
     private let places: [Point]
@@ -39,7 +40,7 @@ package struct ZoneExtent: Sendable, Hashable {
     /// Compares a place with the known places of the zone.
     ///
     /// - Parameters:
-    ///   - subject: what is at the place, for the sentence: "destination", "vendor".
+    ///   - subject: the thing at the place, for the sentence: "destination", "vendor".
     ///   - bound: km; 0 for any distance.
     /// - Returns: the reason to refuse the place, as sentences for the client; `nil` if it fits the zone.
     package func fault(of place: Coordinate, _ subject: String, in zone: ZoneID, bound: Int) -> String? {

@@ -1,4 +1,5 @@
-// Reads where zones are. Jobs are written far more often than zones move, so the result is cached for a minute.
+// Reads the extents of zones. Jobs are written far more often than extents change, so the result is cached for a
+// minute.
 
 package import EnrouteWire
 package import LiveState

@@ -2,8 +2,8 @@
 //
 // The stream of all events names the jobs that have changed, on any gateway, and only these are read again. Rows
 // therefore always agree with the records, and a repeated or missing event does no harm (decisions/zone-jobs-feed.md).
-// Two timers cover what has no event: jobs whose riders share positions are read every few seconds, because their
-// tracking states change with time, and the whole zone every half minute, because records expire. While somebody
+// Two timers cover changes that have no event: jobs whose riders share positions are read every few seconds, because
+// their tracking states change with time, and the whole zone every half minute, because records expire. While somebody
 // watches the places of a zone, these jobs and the last places of its riders are read every second.
 
 package import EnrouteWire
@@ -44,7 +44,7 @@ package final class ZoneJobsFeed: Sendable {
         (self.wakes, self.waker) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// What a receiver gets, in order.
+    /// An update of a zone. A receiver gets updates in order.
     package enum Update: Sendable {
         /// All open jobs of the zone. Always first.
         case all([JobID: JobRow])
@@ -58,7 +58,7 @@ package final class ZoneJobsFeed: Sendable {
 
     package typealias Receiver = @Sendable (Update) -> Void
 
-    /// What a receiver gets of a zone.
+    /// The part of a zone that a receiver gets.
     package enum Content: Sendable { case jobs, places }
 
     struct Subscription: Sendable {
@@ -175,7 +175,7 @@ package final class ZoneJobsFeed: Sendable {
                 receiver.receiver(.changes(changes))
             }
         case .failure(let refused):
-            // Nobody waits for a zone that is loaded: its rows are shown until it can be read again.
+            // A zone that was loaded keeps its rows until it can be read again.
             turn.zones[reading.zone]?.readFailed(took: reading.took)
             guard turn.zones[reading.zone]?.isLoaded == false else { return }
             for (_, receiver) in receivers { receiver.receiver(.failed(refused)) }

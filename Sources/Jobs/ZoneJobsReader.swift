@@ -31,7 +31,7 @@ package struct ZoneJobsReader: Sendable {
     package struct ReadJob: Sendable {
         package var row: JobRow
         package var verdicts: ValidationSummary
-        /// Where it starts and ends, and where its rider is. Only for those who watch the places of the zone.
+        /// Where it starts and ends, and where its rider is. Only for watchers of the zone's places.
         package var place: ZonePlace
     }
 
@@ -93,7 +93,7 @@ package struct ZoneJobsReader: Sendable {
     private func readJob(
         _ open: ZoneJobs.OpenJob, followers: Int, isRevocationStateStale: Bool
     ) -> EventLoopFuture<ReadJob> {
-        // No position has been shared for this job yet, so there is nothing to read at the live instance.
+        // No position has been shared for this job yet, so there is nothing to read from the live instance.
         let live =
             open.record.travelDeadline == nil
             ? self.jobs.loop.makeSucceededFuture((JobFeed.State(), ValidationSummary()))

@@ -118,7 +118,7 @@ private final class TrackPoints: NSObject, XMLParserDelegate {
         }
     }
 
-    /// A name without its prefix, so that `g:trkpt` is a point, too.
+    /// A name without its prefix, so that `g:trkpt` also counts as a point.
     private static func localName(_ name: String) -> Substring? { name.split(separator: ":").last }
 
     private func fail(_ parser: XMLParser, _ failure: JourneyError) {

@@ -1,6 +1,6 @@
 // A customer's note for the rider: a gate code, a floor, where to leave the order.
 
-/// A text of the customer for the rider. It may have several lines.
+/// The customer's text for the rider. It may have several lines.
 public struct CustomerNote: Hashable, Sendable {
     public let text: String
 

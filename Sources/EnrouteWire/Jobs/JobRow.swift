@@ -4,7 +4,7 @@
 /// The tracking state for operations: what followers see, and also whether the rider is lost.
 public enum JobTracking: String, Hashable, Sendable, CaseIterable {
     case waiting, live, stale
-    /// The rider shares its position, but has been silent for so long that the last position is no longer stored.
+    /// Travel mode is on, but the rider has been silent for so long that the last position is no longer stored.
     /// Followers see `waiting`, as before the first location.
     case lost
     case paused, arrived, ended
@@ -33,21 +33,21 @@ public struct JobRow: Hashable, Sendable {
     public var tracking: JobTracking
     /// Why no position is shown, in `paused`, `arrived` and `ended`.
     public var reason: EndReason?
-    /// Why there is no location while the rider shares its position.
+    /// Why there is no location although travel mode is on.
     public var unavailable: UnavailableReason?
     /// When the last location arrived, ms since the epoch. Present only while it is stale or lost, so a row does not
     /// change while locations arrive.
     public var seenAt: Int64?
     public var proximity: ProximityState?
-    /// Until when the rider may share its position, ms since the epoch; `nil` while it does not.
+    /// Until when the rider may share their position, ms since the epoch; `nil` while travel mode is off.
     public var deadline: Int64?
     /// The arrival time that followers see, ms since the epoch; `nil` while they see none.
     public var arrivesAt: Int64?
     /// The end of the promised time, ms since the epoch; `nil` if nothing was promised.
     public var promisedBy: Int64?
-    /// Why the address of the destination has no place: `low` or `nothing`.
+    /// Why the destination's address has no coordinates: `low` or `nothing`.
     public var geocoding: GeocodingState?
-    /// Followers on all gateways, a few seconds old.
+    /// The number of followers on all gateways, a few seconds ago.
     public var followers: Int
 
     public init(

@@ -70,7 +70,7 @@ extension JobStatus {
     /// The statuses that may follow this one; empty for the end of a job.
     public var successors: [JobStatus] { Self.allCases.filter { $0.predecessors.contains(self) } }
 
-    /// Whether the rider may share its position in this status: it is travelling to the customer.
+    /// The statuses in which the rider travels to the customer and may share their position.
     public static let travelling: [JobStatus] = [.inTransit, .onTheWay]
     public var allowsTravel: Bool { Self.travelling.contains(self) }
 

@@ -5,7 +5,7 @@
 public struct Recipient: Hashable, Sendable {
     /// At most `longestName` characters.
     public var name: String?
-    /// As people write it, at most `longestAddress` characters. Nothing looks it up.
+    /// As people write it, at most `longestAddress` characters. It is never geocoded.
     public var address: String?
     /// Floor, flat or entrance, at most `longestFloor` characters.
     public var floor: String?

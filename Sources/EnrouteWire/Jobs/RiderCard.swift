@@ -1,5 +1,5 @@
-// Who is coming: what the followers of a job see of its rider, while the rider has the job and the status allows it. The
-// service describes the card together with the rider. Every text is bounded and validated here, whatever its source.
+// The rider's card: what followers of a job see of its rider, while the rider has the job and the status allows it. The
+// service writes the card together with the rider. Every text is bounded and validated here, whatever its source.
 
 /// A rider's vehicle; `foot` for a rider who walks.
 public enum Vehicle: String, Hashable, Sendable, CaseIterable {

@@ -1,13 +1,14 @@
 // A correction: services and operations staff return a job from a wrong status to the right one, with a reason.
 
-/// The answer to a correction.
+/// The response to a correction.
 public struct CorrectedStatus: Hashable, Sendable {
     public var job: JobID
     /// The new entry of the log.
     public var event: StatusEvent
     /// The status that was wrong.
     public var corrected: JobStatus
-    /// The rider who has the job now; `nil` if none has it, or if it could not be assigned to the previous rider again.
+    /// The rider who has the job now; `nil` for none, for example because it could not be assigned to the previous
+    /// rider again.
     public var rider: PersonID?
 
     public init(job: JobID, event: StatusEvent, corrected: JobStatus, rider: PersonID?) {

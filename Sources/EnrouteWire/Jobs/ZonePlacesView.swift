@@ -31,7 +31,7 @@ public struct ZonePlacesView: Hashable, Sendable {
     public var zone: ZoneID
     /// Whether the places replace everything that was shown.
     public var isReset: Bool
-    /// Whether further messages belong to what started with the last `reset`.
+    /// Whether more messages follow that belong to the last `reset`.
     public var hasMore: Bool
     /// Places that are new, or have changed.
     public var places: [ZonePlace]

@@ -100,7 +100,7 @@ extension JSONReader {
 
     /// Reads the array `fixes` of a message or a batch: the valid fixes and the invalid ones.
     ///
-    /// - Parameter message: what contains them, for the error message.
+    /// - Parameter message: the name of the message or batch, for the error message.
     mutating func fixes(of message: StaticString) throws(BadMessage) -> (fixes: [Fix], invalidFixes: [InvalidFix]) {
         var (fixes, invalidFixes) = ([Fix](), [InvalidFix]())
         try self.array { (reader) throws(BadMessage) in

@@ -3,7 +3,7 @@
 
 /// The body of `POST jobs/{job}/locations`: one or more fixes, for that job and the other jobs of the trip.
 public struct LocationBatch: Hashable, Sendable {
-    /// Counts the rider's batches. The answer repeats it. `nil` if the phone does not count.
+    /// The number of this batch, which the response repeats. `nil` if the phone does not count its batches.
     public var sequence: Int64?
     /// Further jobs to report the same fixes for, without duplicates.
     public var otherJobs: [JobID]

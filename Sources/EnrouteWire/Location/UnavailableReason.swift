@@ -14,7 +14,7 @@ public enum UnavailableReason: String, Hashable, Sendable, CaseIterable {
     case navigationHandoff = "navigation_handoff"
     /// The phone is disconnected.
     case network
-    /// The phone reports that an app invents its positions.
+    /// The phone reports that an app fakes its positions.
     case mocked
     case unknown
 }

@@ -1,7 +1,7 @@
 // A summary of a job's fixes for operations staff: the number of each verdict, why there is no location, and how close
 // the rider is. It contains no position.
 
-/// The answer to `GET jobs/{job}/verdicts`.
+/// The response to `GET jobs/{job}/verdicts`.
 public struct ValidationSummary: Sendable, Hashable {
     /// The number of fixes by verdict. Verdicts with a count of zero are missing.
     public var counts: [String: Int] = [:]

@@ -41,8 +41,8 @@ public enum ClientMessage: Hashable, Sendable {
     case location(LocationReport)
     /// Switches travel mode on or off, on this device.
     ///
-    /// - Parameter resumes: for the first message after a reconnect: continues only what this device started, or switches it
-    ///   off.
+    /// - Parameter resumes: for the first message after a reconnect: continues only what this device started, or
+    ///   switches only that off.
     case travel(job: JobID, active: Bool, device: DeviceID? = nil, resumes: Bool = false)
     /// Watches the rider pool of a zone, from the last version that was seen.
     case watch(zone: ZoneID, since: Int64?)

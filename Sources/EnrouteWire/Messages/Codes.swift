@@ -5,7 +5,7 @@ public enum ErrorCode: String, Error, Sendable, CaseIterable {
     case badRequest = "bad_request"
     case unauthorized
     case tokenExpired = "token_expired"
-    /// The job does not exist, or it is not visible to this person. The answer is the same.
+    /// The job does not exist, or this person may not see it. Both get the same code, so it does not reveal which.
     case notFound = "not_found"
     case forbidden
     case limitExceeded = "limit_exceeded"
@@ -13,9 +13,9 @@ public enum ErrorCode: String, Error, Sendable, CaseIterable {
     case illegalTransition = "illegal_transition"
     /// The rider has an active task and must stay online.
     case activeTask = "active_task"
-    /// The rider cannot get a task: it is offline, unreachable or not approved.
+    /// The rider is offline, unreachable or not approved, and therefore cannot get a task.
     case riderOffline = "rider_offline"
-    /// The rider has as many tasks as its capacity allows.
+    /// The rider has as many tasks as their capacity allows.
     case riderBusy = "rider_busy"
     case travelModeOff = "travel_mode_off"
     /// Another device of this rider reports for the job.
@@ -24,7 +24,7 @@ public enum ErrorCode: String, Error, Sendable, CaseIterable {
     case futurePosition = "future_position"
     /// The fix is implausible, or too inaccurate.
     case implausiblePosition = "implausible_position"
-    /// REST: it exists already, it belongs to another rider, or it was revoked.
+    /// REST: it exists already, belongs to another rider, or was revoked.
     case conflict
     /// REST: the current state is not the one that the request names.
     case preconditionFailed = "precondition_failed"

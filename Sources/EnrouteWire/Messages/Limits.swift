@@ -4,13 +4,16 @@
 public struct Limits: Hashable, Sendable {
     // MARK: one message
 
-    /// Maximum length of a client message in bytes. A longer one is refused at its frame header and closes 1009.
+    /// Maximum length of a client message in bytes. A longer one is refused at its frame header, and the session is
+    /// closed with 1009.
     public var messageBytes = 4096
-    /// Maximum number of frames of a message. More are refused at the frame header and close 1009.
+    /// Maximum number of frames of a message. More are refused at the frame header, and the session is closed with
+    /// 1009.
     public var messageFragments = 16
-    /// Messages that are queued, in order, while the credential is checked. One more closes 4006.
+    /// Messages that are queued, in order, while the credential is checked. After one more, the session is closed with
+    /// 4006.
     public var messagesBeforeSignIn = 32
-    /// Malformed messages of one connection. More close 4505.
+    /// Malformed messages of one connection. After one more, the session is closed with 4505.
     public var malformedMessages = 10
 
     // MARK: waiting
@@ -22,8 +25,8 @@ public struct Limits: Hashable, Sendable {
     /// Seconds for the head of a request: of the first one after the connection is established, and of a later one from
     /// its first byte. Then the connection is closed.
     public var requestHeadSeconds = 5
-    /// Seconds from the end of a request's head to the end of its body, however often bytes arrive. Then the answer is
-    /// 408, and the connection is closed.
+    /// Seconds from the end of a request's head to the end of its body, however often bytes arrive. Then the response
+    /// is 408, and the connection is closed.
     public var requestBodySeconds = 30
     /// Seconds for signing in. Then the session is closed with 4008.
     public var signInSeconds = 5
@@ -32,8 +35,8 @@ public struct Limits: Hashable, Sendable {
     public var pongSeconds = 10
     /// Seconds in which a client with pending data reads nothing. Then the socket is closed without a close frame.
     public var writeStallSeconds = 10
-    /// Minimum rate for reading a pending HTTP answer, in bytes per second over `writeStallSeconds`. A slower connection is
-    /// closed. 0: any byte is enough.
+    /// Minimum rate for reading a pending HTTP response, in bytes per second over `writeStallSeconds`. A slower
+    /// connection is closed. 0: any byte is enough.
     public var minResponseBytesPerSecond = 1024
     /// Maximum age of a session in seconds. Each session gets a random value between half of it and all of it, then
     /// `goaway`. This distributes sessions over the gateways again after a restart. 0: no limit.
@@ -49,19 +52,20 @@ public struct Limits: Hashable, Sendable {
     public var operationsSubscriptions = 200
     /// Zones watched by one connection. More are answered with `limit_exceeded`.
     public var watchedZones = 20
-    /// Bytes queued for a connection that watches a pool. More close 4002. A pool of 5,000 riders has 250 KiB.
+    /// Bytes queued for a connection that watches a pool. With more, the session is closed with 4002. A pool of 5,000
+    /// riders has 250 KiB.
     public var poolQueueBytes = 8_388_608
-    /// Bytes queued for a socket. For a session, more close 4002. An HTTP answer is paused there until the client has read
-    /// some of it.
+    /// Bytes queued for a socket. With more, a session is closed with 4002; an HTTP response is paused until the client
+    /// has read some of it.
     public var queueBytes = 65_536
     /// The kernel's send buffer, and the maximum length of one read, in bytes.
     public var socketSendBytes = 65_536
     public var receiveBytes = 2048
-    /// Sessions of one person on a gateway. One more closes 4009. 0: no limit.
+    /// Sessions of one person on a gateway. One more is closed with 4009. 0: no limit.
     public var sessionsPerPerson = 5
-    /// Sessions of one address (IPv6: of one /64) on a gateway. One more closes 4009. 0: no limit.
+    /// Sessions of one address (IPv6: of one /64) on a gateway. One more is closed with 4009. 0: no limit.
     public var sessionsPerAddress = 50
-    /// Sockets of one address on a gateway, including REST and pages. One more is closed without an answer. 0: no
+    /// Sockets of one address on a gateway, including REST and pages. One more is closed without a response. 0: no
     /// limit.
     public var connectionsPerAddress = 200
 
@@ -80,8 +84,8 @@ public struct Limits: Hashable, Sendable {
     public var positionsBurst = 5
     /// How often per minute a rider may go online or offline on a gateway, over sessions and REST together.
     public var availabilityPerMinute = 6
-    /// Messages per second of a connection. More are answered with `rate_limited`; exceeding the rate by twice the
-    /// burst closes 4006.
+    /// Messages per second of a connection. More are answered with `rate_limited`; if the rate is exceeded by twice the
+    /// burst, the session is closed with 4006.
     public var messagesPerSecond = 20
     public var messagesBurst = 40
     /// Messages per second over all sessions of a person in one role, or of a link's viewers, on each event loop.

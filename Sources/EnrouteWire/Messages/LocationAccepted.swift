@@ -1,4 +1,4 @@
-// The answer to an accepted location, which is as frequent as locations. So it is written directly in its fixed form;
+// The answer to an accepted location. It is sent as often as locations, so it is written directly in its fixed form;
 // `ServerMessage.ok` writes the same bytes.
 
 extension ServerMessage {

@@ -1,14 +1,14 @@
-// Checks messages from Redis before they are sent to followers. A channel is not safer than a socket: everybody who may
-// publish there can send anything. Each message is parsed completely, as a client would, once on each loop, before the first
-// follower receives its bytes. Locations are a thousand times as frequent as other messages, so they are checked in one pass
-// and without allocation.
+// Checks messages from Redis before they are sent to followers. A channel is no more trustworthy than a socket:
+// everybody with permission to publish there can send anything. Each message is parsed completely, as a client would,
+// once on each loop, before the first follower receives its bytes. Locations are a thousand times as frequent as other
+// messages, so they are checked in one pass and without allocation.
 
 /// Messages as Enroute's gateways and scripts publish them.
 package enum RelayedMessage {
     /// The maximum length of a message. Enroute's messages have a few hundred bytes.
     package static let longest = 4_096
 
-    /// Whether these bytes can be a message at all.
+    /// Whether these bytes are short enough to be a message.
     static func mayBe(_ bytes: UnsafeRawBufferPointer) -> Bool { bytes.count <= Self.longest && bytes.isUTF8 }
 }
 
@@ -45,7 +45,7 @@ extension PublishedLocation {
     /// Reads a location in any valid form.
     static func stamp(general message: UnsafeRawBufferPointer, of job: JobID) -> Stamp? {
         let end = self.head.count + self.idDigits
-        // An id with more digits than are read is invalid.
+        // If the id has more digits than `id(of:)` reads, it is invalid.
         guard let id = self.id(of: message), message[end] == UInt8(ascii: "\""), RelayedMessage.mayBe(message) else {
             return nil
         }

@@ -1,6 +1,6 @@
-// A rider's availability as watchers receive it: what the rider declared, whether it is reachable, its tasks, and one
-// change of these. Each change has the zone's next version and contains the previous one, so a watcher notices missing
-// changes.
+// A rider's availability as watchers receive it: what the rider declared, whether they are reachable, their tasks, and
+// one change of these. Each change has the zone's next version and contains the previous one, so a watcher notices
+// missing changes.
 
 /// The availability that a rider declared. It applies until the rider or operations staff change it, or until a long silence
 /// sets the rider offline.
@@ -42,7 +42,7 @@ public typealias DeviceID = Identifier<Named.Device>
 public struct RiderChange: Hashable, Sendable {
     /// What changed.
     public enum Kind: String, Sendable, CaseIterable {
-        /// The service put the rider into the zone, changed its approval or capacity, or removed it.
+        /// The service added the rider to the zone, changed their approval or capacity, or removed them.
         case created, described, approved, withdrawn, removed
         case online, offline
         /// The rider's heartbeats stopped (with an active task or without), arrive again, or arrive from another
@@ -70,14 +70,14 @@ public struct RiderChange: Hashable, Sendable {
     /// The number of active tasks, and its maximum.
     public var tasks: Int
     public var capacity: Int
-    /// Whether the rider is in the pool: online, approved, reachable and below its capacity.
+    /// Whether the rider is in the pool: online, approved, reachable and below their capacity.
     public var isAvailable: Bool
     /// The job of the task that changed.
     public var job: JobID?
     /// ms since the epoch, by the clock of Redis.
     public var at: Int64
 
-    /// Whether the rider finishes its tasks and gets no new ones.
+    /// Whether the rider finishes their tasks and gets no new ones.
     public var isDraining: Bool { !self.isApproved && self.tasks > 0 }
 
     public init(

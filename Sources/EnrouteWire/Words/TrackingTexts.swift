@@ -25,7 +25,7 @@ public enum TrackingTextKey: String, Hashable, Sendable, CaseIterable {
     /// The text that explains to followers why the location is unavailable.
     public init(_ reason: UnavailableReason) {
         switch reason {
-        // Whether a rider cheats or tests an app concerns only the rider and operations staff.
+        // A fake location concerns only the rider and operations staff: the rider may be cheating, or testing an app.
         case .noFix, .mocked: self = .unavailableNoFix
         case .permissionDenied: self = .unavailablePermissionDenied
         case .servicesDisabled: self = .unavailableServicesDisabled

@@ -53,7 +53,7 @@ extension HTTPExchange {
         }
     }
 
-    /// Any GET of a path for WebSockets: one that is not a handshake gets an error that says so.
+    /// Whether this is a GET of a path for WebSockets. If it is not a valid handshake, the response says why.
     private func isHandshake(_ head: HTTPRequestHead) -> Bool {
         !self.connections.isManagement && Admission.isWebSocketPath(head.uri, self.connections.settings)
             && (head.method == .GET || Admission.isUpgrade(head))

@@ -1,5 +1,5 @@
-// Responds to a request: by the router, with a problem of its own, or by the upgrade to a session. Then the connection waits
-// for the next request, or closes.
+// Responds to a request: through the router, with a problem, or by upgrading the connection to a session. Then the
+// connection waits for the next request, or closes.
 
 internal import EnrouteWire
 internal import HTTPTypes
@@ -81,7 +81,7 @@ extension HTTPExchange {
         if var head {
             head.version = self.version
             if self.closesAfterResponse { head.headers.replaceOrAdd(name: "connection", value: "close") }
-            // Clients compare their clock with it.
+            // Clients compare their clock with this header.
             if !head.headers.contains(name: "date") {
                 head.headers.add(name: "date", value: HTTPDate.text(WallClock.nowMilliseconds))
             }

@@ -11,7 +11,7 @@ internal import NIOHTTPTypesHTTP1
 internal import REST
 internal import Telemetry
 
-/// A connection that sends HTTP requests, and its requests one after the other.
+/// An HTTP connection and its requests, one after the other.
 struct HTTPConnection: Sendable {
     let channel: any Channel
     /// Finishes when the connection closes or becomes a session. The next request follows after the response to the previous
@@ -26,8 +26,8 @@ struct HTTPConnection: Sendable {
                 do {
                     try await self.server.responder(pending, self.channel)
                 } catch {
-                    // The response is incomplete. Closing the connection tells the client so, and it could not carry another
-                    // response anyway.
+                    // The response is incomplete. Closing the connection signals that to the client, and it could not
+                    // carry another response anyway.
                     logger.trace("response not written", metadata: [LogKey.reason: "\(error)"])
                     self.channel.close(promise: nil)
                 }
@@ -100,7 +100,7 @@ struct ResponseWriter: ResponseBodyWriter, Sendable {
     }
 }
 
-/// Stands for a body that is too long to be read. Reading it throws.
+/// A placeholder for a body that is too long. Reading it throws.
 struct BodyTooLong: AsyncSequence, AsyncIteratorProtocol, Sendable {
     typealias Element = ByteBuffer
 

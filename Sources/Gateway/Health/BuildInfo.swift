@@ -1,4 +1,4 @@
-// What the program was built from, for `enroute_build_info`.
+// The commit and the compiler that the program was built with, for `enroute_build_info`.
 
 internal import CBuildInfo
 
@@ -12,7 +12,7 @@ enum BuildInfo {
         }
     }
 
-    /// The version of the compiler. Swift can only compare it, not name it.
+    /// The version of the compiler. Swift code can compare it but not read it.
     static var swiftVersion: String {
         #if compiler(>=6.4)
             "6.4 or newer"

@@ -1,5 +1,5 @@
-// Logs that the certificate for new connections is rejected by clients: libssl presents one that has expired without an error,
-// and what clients report about it reaches nobody.
+// Logs that clients reject the certificate of new connections. libssl presents an expired certificate without an error,
+// and no operator sees the errors of the clients.
 
 internal import Logging
 internal import NIOCore
@@ -14,7 +14,7 @@ struct CertificateWatch: Sendable {
     /// Time between two checks.
     static let interval = Duration.seconds(60)
 
-    /// When a problem that lasts is logged again. A value.
+    /// Decides when a lasting problem is logged again. A value.
     struct Reminders {
         /// Time between two log messages about the same problem.
         static let interval = TimeAmount.hours(1)

@@ -1,5 +1,6 @@
-// Detects a clock that goes wrong while the gateway runs. The gateway's clock decides which positions, tokens and events are too
-// old or from the future. With a wrong one it refuses valid ones, and the refusals blame phones and issuers.
+// Detects a clock that goes wrong while the gateway runs. The gateway's clock decides which positions, tokens and
+// events are too old or from the future. If it is wrong, the gateway refuses valid ones, and its errors blame phones
+// and issuers.
 
 internal import LiveState
 internal import Logging
@@ -16,11 +17,12 @@ struct ClockDifference: Hashable {
         case refusing
     }
 
-    /// A difference from here on is noticeable, s.
+    /// The smallest noticeable difference, s.
     static let noticeableSeconds = 1.0
-    /// From here on, positions and tokens are refused, s. `enroute check` reports it as an error.
+    /// The smallest difference with which valid positions and tokens are refused, s. `enroute check` reports it as an
+    /// error.
     static let refusingSeconds = Double(RedisFacts.clockErrorMilliseconds) / 1000
-    /// A severity ends below this share of its limit, so that a difference close to the limit is not logged again and again.
+    /// A severity ends below this share of its limit, so that a difference close to the limit is not logged repeatedly.
     static let releaseShare = 0.8
 
     private(set) var severity = Severity.none
@@ -68,14 +70,14 @@ final class ClockComparison: Sendable {
     }
 
     private func log(_ severity: ClockDifference.Severity, _ seconds: Double, _ role: RedisMetrics.Role) {
-        // Three decimals say more than any clock that is wrong needs.
+        // Milliseconds are precise enough for a wrong clock.
         let distance = Double(Int64(abs(seconds) * 1000)) / 1000
         var metadata: Logger.Metadata = [
             LogKey.role: "\(role.rawValue)", LogKey.redis: "\(self.addresses[role] ?? "")",
             LogKey.seconds: "\(seconds < 0 ? -distance : distance)",
         ]
         guard severity != .none else {
-            return self.logger.notice("clock agrees with that of redis again", metadata: metadata)
+            return self.logger.notice("clock matches redis again", metadata: metadata)
         }
         metadata[LogKey.reason] = """
             this machine's clock is \(distance) s \(seconds < 0 ? "behind" : "ahead of") that of Redis; from \
@@ -83,7 +85,7 @@ final class ClockComparison: Sendable {
             timedatectl, chronyc tracking
             """
         self.logger.log(
-            level: severity == .refusing ? .error : .warning, "clock differs from that of redis", metadata: metadata)
+            level: severity == .refusing ? .error : .warning, "clock differs from redis", metadata: metadata)
     }
 
     /// Seconds by which this machine's clock is ahead, for each instance that answers.

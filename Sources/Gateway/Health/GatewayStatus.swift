@@ -1,4 +1,4 @@
-// What a supervisor may know about a running gateway: the result of `/readyz`, and whether the event loops answer.
+// The state of a running gateway for its supervisor: the result of `/readyz`, and whether the event loops respond.
 
 internal import NIOCore
 internal import Synchronization
@@ -14,7 +14,7 @@ package final class GatewayStatus: Sendable {
 
     private var current: Readiness { self.loops.withLock { $0 }?.readiness ?? .starting }
 
-    /// Whether `/readyz` answers 200.
+    /// Whether `/readyz` responds with 200.
     package var isReady: Bool { self.current == .ready }
 
     /// The text of `/readyz`.

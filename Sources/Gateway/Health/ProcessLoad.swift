@@ -1,4 +1,5 @@
-// What the operating system reports about this process: memory, descriptors and CPU time; and what the process returns to it.
+// The resources of this process as the operating system reports them: memory, descriptors and CPU time. Also returns
+// free memory to the operating system.
 
 internal import CMalloc
 internal import Glibc

@@ -1,5 +1,5 @@
-// Notices that Redis loses a replica. Nothing else would say so: reads and writes go on, but the next failure of the master
-// loses what no replica has, or nothing replaces the master.
+// Detects that Redis has lost a replica. Nothing else reports it: reads and writes continue. But if the master fails
+// next, data that no replica has is lost, or no replica can replace the master.
 
 internal import Logging
 internal import Synchronization
@@ -8,9 +8,9 @@ internal import Telemetry
 /// Watches the number of replicas of both Redis instances: a gauge, and a log line when it changes. Thread-safe.
 final class ReplicaWatch: Sendable {
     private struct State {
-        /// What the instances say now; without one that does not answer.
+        /// The current number of each instance that answers.
         var current: [RedisMetrics.Role: Int] = [:]
-        /// What each has last said.
+        /// The last number of each instance.
         var last: [RedisMetrics.Role: Int] = [:]
     }
 

@@ -77,7 +77,7 @@ enum Admission {
             {
                 return .token(token)
             }
-            // An expired token is not a guess, and its owner has to learn that it needs a new one.
+            // An expired token is not a guess, and the client has to be notified that it needs a new one.
             let wait = error == .expired ? nil : loop.tokenRefused(address, error, during: lockout)
             return .refused(
                 wait.map { Refusal(retryInMilliseconds: $0) }

@@ -1,5 +1,5 @@
-// What happens when a balancer and its gateway are configured differently: one sends the PROXY protocol, and the other does not
-// expect it, or the reverse. Clients then see no more than a closed connection, so the log says what to change.
+// Detects that a balancer and its gateway are configured differently: only one of the two uses the PROXY protocol.
+// Clients see only a closed connection, so the log says what to change.
 
 internal import Logging
 internal import NIOCore
@@ -11,7 +11,7 @@ internal import TrafficControl
 enum ProxyMismatch: Hashable, CaseIterable {
     /// A header is required, and the connection starts with something else.
     case missing
-    /// A header is required, and what arrived is not a valid one.
+    /// A header is required, and the received one is not valid.
     case malformed
     /// A header is required, and it did not arrive in time.
     case timedOut

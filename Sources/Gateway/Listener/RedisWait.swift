@@ -1,5 +1,5 @@
-// Waits for Redis while a gateway connects to it. The check before that has reached both instances with a few connections; a
-// gateway opens more, and Redis may have no room for them, or become unavailable in between.
+// Waits for Redis while a gateway connects to it. An earlier check has reached both instances with a few connections. A
+// gateway opens more, and Redis may have reached its maximum number of clients, or become unavailable in between.
 
 internal import Logging
 internal import NIOCore
@@ -20,10 +20,10 @@ struct RedisWait {
 
     init(logger: Logger) { self.logger = logger }
 
-    /// Returns when `connect` has succeeded. While it waits, it logs each minute why.
+    /// Returns when `connect` has succeeded. Until then, it logs the reason every minute.
     ///
     /// - Parameter connect: may be called again after it failed.
-    /// - Throws: an error that does not pass by itself, or `CancellationError`.
+    /// - Throws: an error that waiting does not solve, or `CancellationError`.
     mutating func untilConnected(_ connect: () async throws -> Void) async throws {
         while true {
             do {

@@ -17,7 +17,7 @@ extension GatewayServer {
     ///
     /// - Parameters:
     ///   - background: runs while the gateway serves clients.
-    ///   - connectMore: connects what does not belong to an event loop, before the gateway listens.
+    ///   - connectMore: makes the connections that belong to no event loop, before the gateway listens.
     func serve(
         _ connections: Connections, _ management: Connections, _ gatewayLoops: GatewayLoops,
         _ background: [@Sendable () async -> Void], _ connectMore: @escaping @Sendable () async throws -> Void

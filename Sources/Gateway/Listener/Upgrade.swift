@@ -73,7 +73,7 @@ extension Connections {
         case .token(let token):
             session = Session(loop: loop, socket: socket, address: address, token: token, logger: logger)
         case .echo: session = EchoSession(socket: socket)
-        case .refused: preconditionFailure("only what is admitted is upgraded")
+        case .refused: preconditionFailure("a refused request cannot be upgraded")
         }
         try sync.addHandler(session, position: .after(feed))
     }

@@ -67,7 +67,7 @@ package struct Explanation: Sendable, Encodable {
     package struct Failure: Sendable, Hashable, Encodable {
         package var role: RedisRole
         package var reason: String
-        /// The role is unavailable, rather than refusing a command.
+        /// Whether the role is unavailable; `false` if it refused a command.
         package var outage: Bool
     }
 

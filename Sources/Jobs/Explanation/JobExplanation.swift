@@ -38,7 +38,7 @@ package struct JobExplanation: Sendable {
             sections: sections, malformed: self.facts.malformed, failures: self.facts.failures)
     }
 
-    /// A malformed record is a job, too.
+    /// A malformed record counts as a job.
     private var isFound: Bool? {
         switch self.facts.record {
         case .value, .malformed: true
@@ -153,7 +153,7 @@ extension KeyFacts {
 }
 
 extension RedisError {
-    /// Omits what was sent, and adds what to do where that is known.
+    /// The reason without the arguments that were sent. If it is known what to do, the text says so.
     package var reasonForStaff: String {
         guard case .refused("NOPERM", _) = self else { return self.withoutArguments }
         return "the Redis user may not run a command that explanations need: install the access list of this version "

@@ -44,7 +44,7 @@ extension JobExplanation {
                 "visibility", title, facts, .attention,
                 "Only operations and services may see it: the job was revoked at \(self.time.moment(at)).")
         }
-        // A token that was issued later is valid again, so the person may be able to see it after all.
+        // A token that was issued later is valid, so the person may be able to see the job after all.
         let isRefused = facts.contains { ["customer", "rider"].contains($0.name) && $0.value == .flag(false) }
         return .init(
             "visibility", title, facts, isRefused ? .attention : .ok, "It may be seen by \(seeing.listed).")
@@ -192,10 +192,10 @@ extension [Explanation.Fact] {
 }
 
 extension GatewayFacts {
-    /// The name that an operator gave it; its id if that is unknown.
+    /// The configured name; the id if the name is unknown.
     var title: String { self.health.value?.name ?? self.id }
 
-    /// Its report has expired.
+    /// Whether its report has expired.
     var isSilent: Bool { if case .absent = self.health { true } else { false } }
 }
 

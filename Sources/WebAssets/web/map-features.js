@@ -1,13 +1,13 @@
 // The streets and areas of a map without tiles, as values: projected once, joined where a street continues under the same
 // name, and found by place. Nothing here draws. All coordinates are those of the square world of Web Mercator, 0 to 1.
 
-/** Most points that a map holds; what follows in the file is left out. */
+/** Maximum number of points of a map; the rest of the file is left out. */
 export const MOST_POINTS = 1_500_000;
 /** Points that are read between two pauses, so that a large file does not block the page. */
 const POINTS_AT_ONCE = 4_000;
 /** Edge of a cell of the index: 512 px at zoom level 15. */
 const CELL = 2 ** -14;
-/** A feature that covers more cells is looked at for every view. */
+/** A feature that covers more cells is checked for every view. */
 const MOST_CELLS = 64;
 
 const AREAS = ['water', 'park', 'building'];

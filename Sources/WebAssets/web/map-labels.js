@@ -1,7 +1,7 @@
 // Where the names of streets, parks and waters are written: along the line, where it is straight and long enough, and never
 // over another name. Nothing here draws; text is measured by a function of the caller.
 
-/** Most names in a view, and most features that are looked at for them. */
+/** Maximum number of names in a view, and of features that are checked for them. */
 export const MOST_LABELS = 60;
 export const MOST_CANDIDATES = 600;
 /** Features between two pauses. */

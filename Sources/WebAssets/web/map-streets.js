@@ -134,7 +134,7 @@ export class StreetLayer {
     });
   };
 
-  /** Moves and scales what is shown to where it belongs, now or at the end of an animation. */
+  /** Moves and scales the drawing to where it belongs, now or at the end of an animation. */
   #place = (center, zoom) => {
     if (!this.#shown) return;
     const {canvas, corner, zoom: drawnAt} = this.#shown;
@@ -167,7 +167,7 @@ export class StreetLayer {
     yield* this.write(drawing, labels);
   }
 
-  /** Where the data end there is no hard edge. */
+  /** Fades the map out where the data end, so that there is no hard edge. */
   #fade = ({pen, width, height, world, x, y}) => {
     if (!this.#features.box) return;
     const [west, north, east, south] = this.#features.box.map((edge, at) => edge * world - (at % 2 ? y : x));

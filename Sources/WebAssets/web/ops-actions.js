@@ -25,7 +25,7 @@ export function sentenceOf(error, words) {
     ?? words.actionFailed;
 }
 
-/** Gives a job to a rider, or to nobody, and shows what the gateway answers. @param from the rider who has it, or null */
+/** Assigns a job to a rider, or to nobody, and shows the gateway's response. @param from the rider who has it, or null */
 export async function assign({request, assigned}, job, to, from) {
   const answer = await (to === null ? request('DELETE', `jobs/${job}/assignment`)
     : request('PUT', `jobs/${job}/assignment`, {rider: to, ...(from && {insteadOf: from})}));
@@ -47,9 +47,10 @@ export class JobActions {
   note = null;
 
   /**
-   * @param request `request(method, path, body)` asks the gateway. `changed()`: the job may have changed;
+   * @param request `request(method, path, body)` sends a request to the gateway. `changed()`: the job may have changed;
    *     `assigned(job, rider)`: the gateway has given it to a rider, or to nobody (null).
-   * @param place returns where the rider of a row goes next, `{kind, lat, lon}`, or null. `say(text)` announces. `show()` renders again.
+   * @param place returns where the rider of a row goes next, `{kind, lat, lon}`, or null. `say(text)` announces. `show()`
+   *     renders again.
    */
   constructor({words, request, place, assigned, changed, say, show, clipboard = globalThis.navigator?.clipboard}) {
     Object.assign(this, {words, request, place, assigned, changed, say, show, clipboard});
@@ -61,13 +62,13 @@ export class JobActions {
       this.#hasDraft()];
   }
 
-  /** Another job is open: its actions start from scratch, but what was done can still be undone. */
+  /** Another job is open: its actions start from scratch, but earlier actions can still be undone. */
   open(job) {
     this.#job = job;
     [this.#open, this.#riders, this.note, this.typed] = [null, null, null, ''];
   }
 
-  /** Closes the question or form, for the focus to return to its button. A note that was begun stays. @returns whether one was open */
+  /** Closes the question or form, and moves the focus back to its button. A draft note stays. @returns whether one was open */
   close() {
     if (!this.#open) return false;
     [this.#focused, this.#open] = [this.#open, null];
@@ -141,7 +142,7 @@ export class JobActions {
     const path = `zones/${encodeURIComponent(zone)}/riders/available`;
     let answer = await this.request('GET', `${path}${near}`).catch(() => null);
     const isNear = near && answer?.riders.length !== 0;
-    // Nobody has reported a place near here: show the other riders too.
+    // No rider has reported a place near here: show the other riders too.
     if (near && !isNear) answer = await this.request('GET', path).catch(() => null);
     if (this.#job !== job || this.#open !== 'assign') return;
     this.#nearTo = isNear ? at.kind : null;

@@ -35,7 +35,7 @@ export function overdue(row, now) {
 }
 
 /**
- * Compares what is expected with what was promised.
+ * Compares the expected arrival with the promise.
  * @returns `{state, by}`: `late`, `risk` or `on_time`, and by how many ms it is late; null if nothing was promised, and once
  *     the work has begun
  */

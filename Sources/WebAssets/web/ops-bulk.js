@@ -201,7 +201,7 @@ export class BulkBar {
   #setOffline = (riders) => this.#act(riders.map((rider) => ({job: rider, isRider: true})),
     ({job}) => this.request('PATCH', `riders/${job}/status`, {status: 'offline'}), (rider) => this.words.isOffline(rider));
 
-  /** @param undoOf returns from the items that were done what an undo changes: `{job, before, to}` */
+  /** @param undoOf returns, for the successful items, the changes of an undo: `{job, before, to}` */
   #act = async (items, act, text, undoOf = null) => {
     this.#isBusy = true;
     this.#result = null;

@@ -19,7 +19,7 @@ const COLOURS = {
 /** Colors of clusters by the rank of their worst marker. */
 const CLUSTER_COLOURS = ['--bad', '--warn', '--accent'];
 
-/** The way of the selected job: along streets, or a dotted straight line, which is no route. */
+/** The line of the selected job: its route along streets, or a dotted straight line, which is not a route. */
 const WAYS = {route: {lineWidth: 5, globalAlpha: 0.75}, line: {lineWidth: 3, globalAlpha: 1}};
 
 /** How urgent a marker is, for its cluster: 0 needs somebody, 1 is at risk, 2 is fine. */
@@ -173,7 +173,7 @@ export class MarkerCanvas {
     return radius + 2;
   };
 
-  /** A ring around the rider and the destination of the selected job, and the way between them. */
+  /** A ring around the rider and the destination of the selected job, and the line between them. */
   #drawChosen = (field, view, chosen, way) => {
     const context = this.#context;
     const onMap = ([x, y]) => [x * view.scale - view.left, y * view.scale - view.top];

@@ -31,7 +31,7 @@ export const columnsOf = ({words, statusText, ago}) => [
   {key: 'followers', text: (row) => (row.followers ? number.format(row.followers) : '')},
 ].map((column) => ({...column, title: words.columns[column.key]}));
 
-/** When the customer was promised the job, and by how much that is missed; without a promise, when it is expected. */
+/** When the customer was promised the job, and how late it is; without a promise, when it is expected. */
 function dueText(row, words) {
   const late = lateness(row, clock());
   if (late?.state === 'late') return words.lateBy(number.format(Math.max(1, Math.round(late.by / 60_000))));

@@ -28,7 +28,7 @@ export function worldY(lat) {
 /** The place of world coordinates. */
 const placeOf = ([x, y]) => ({lat: Math.atan(Math.sinh(Math.PI * (1 - 2 * y))) * 180 / Math.PI, lon: x * 360 - 180});
 
-/** The way of a rider to a destination. */
+/** The line from a rider to a destination: a route or a straight line. */
 export class Way {
   #polyline = null;
   #route = null;
@@ -110,7 +110,7 @@ export class Field {
   at(id) { return this.#index.get(id); }
 
   /**
-   * Groups markers that are close together. Clusters are where markers go to, so that they do not change in every frame.
+   * Groups markers that are close together, by where the markers move to, so that clusters do not change in every frame.
    * @param ranks how urgent a marker is: a smaller number is more urgent
    * @returns `{clusters: [{x, y, count, rank, members}], singles}`, with indices of markers
    */

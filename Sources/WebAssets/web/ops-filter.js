@@ -1,5 +1,6 @@
-// The filters of the job list: buttons for jobs that need somebody and for tracking states, a search field, a status and a reason. They show and change the
-// address. A search is applied when typing pauses, so that the history has no entry for each letter.
+// The filters of the job list: buttons for jobs that need somebody and for tracking states, a search field, a status and a
+// reason. They show and change the address. A search is applied when typing pauses, so that the history has no entry for each
+// letter.
 
 import {locale, make, put} from './page.js';
 import {needs, unavailableReasons, statuses, trackings} from './ops-list.js';

@@ -44,7 +44,7 @@ export class JobPanel {
 
   /**
    * @param texts of statuses, or null; `close()` closes the panel; `actions`: what can be done with the job; `ahead` receives
-   *     the way of its rider, or null
+   *     the route of its rider, or null
    */
   constructor(panel, {words, close, actions, ahead}) {
     Object.assign(this, {panel, words, close, actions, ahead, texts: null});
@@ -61,7 +61,7 @@ export class JobPanel {
     this.actions.open(job);
   }
 
-  /** Requests what the list does not contain. */
+  /** Requests the details that the list does not contain. */
   async ask(poller, isCurrent) {
     const job = this.#job;
     if (!job) return;

@@ -1,5 +1,5 @@
-// The open jobs of a zone, filtered and sorted: pure, so that it runs without a page. Answers of `GET zones/{zone}/jobs` (all
-// jobs or only changes) keep the list up to date. The filters are stored in the address.
+// The open jobs of a zone, filtered and sorted: pure, so that it runs without a page. Responses of `GET zones/{zone}/jobs`
+// (all jobs or only changes) keep the list up to date. The filters are stored in the address.
 
 import {isWithoutRider, labelOf, lateness, needOf, queue, reasons} from './ops-attention.js';
 import {clock} from './ops-polling.js';
@@ -84,7 +84,7 @@ export const LISTED_WITHIN = 10_000;
 /** The open jobs of one zone. */
 export class JobList {
   #rows = new Map();
-  #assigned = new Map();   // what the list does not say yet, by job: {rider, old, row, until}
+  #assigned = new Map();   // assignments that the list does not contain yet, by job: {rider, old, row, until}
   /** The version from which to request changes; null requests all jobs. */
   version = null;
   isKnown = false;
@@ -107,7 +107,7 @@ export class JobList {
     this.#rows.set(job, {...row, rider: rider ?? undefined});
   }
 
-  /** A row of an answer that is older than an assignment keeps the rider of the assignment. */
+  /** A row of a response that is older than an assignment keeps the rider of the assignment. */
   #current = (row, now) => {
     const known = this.#assigned.get(row.job);
     if (known && now < known.until && row.rider !== known.rider && known.old.includes(row.rider)) {
@@ -118,7 +118,7 @@ export class JobList {
     return row;
   };
 
-  /** @returns whether an assignment was never listed, so that the list counts again */
+  /** @returns whether an assignment was never listed, so that the list's rider is shown again */
   #expire = (now) => {
     let isNews = false;
     for (const [job, {until, row}] of this.#assigned) {
@@ -131,7 +131,7 @@ export class JobList {
   };
 
   /**
-   * Applies an answer. In a list of several pages the version of the first page counts; later changes arrive with the next
+   * Applies a response. In a list of several pages the version of the first page counts; later changes arrive with the next
    * request.
    * @returns whether anything changed
    */

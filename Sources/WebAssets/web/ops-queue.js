@@ -44,7 +44,7 @@ export class Chime {
   }
 }
 
-/** Returns what is in a queue now and was not before, by job and reason. @param known null before the first queue */
+/** Returns the new entries of a queue, by job and reason. @param known null before the first queue */
 export function news(known, entries) {
   return known === null ? [] : entries.filter(({row, reason}) => !known.has(`${row.job} ${reason}`));
 }
@@ -62,7 +62,7 @@ export class QueueCard {
     for (const type of ['pointerdown', 'keydown']) addEventListener(type, wake, {passive: true});
   }
 
-  /** Starts again, for another zone: what is there already is not news. */
+  /** Starts again, for another zone: its current entries are not new. */
   clear() { this.#known = null; }
 
   /** @param entries of `JobList.queue` */

@@ -24,8 +24,8 @@ export class VirtualTable {
    * @param {Column[]} columns the first one contains the link of the row.
    * @param name returns a row's name; `link(row)`: its address; `choose(row)`: it was activated; `order(key)`: a column
    *     header was.
-   * @param picks selects several rows, if given: `{title, label(row), has(name), set(name, isOn, isRange), setAll(isOn), state()}`,
-   *     where `state()` is 'all', 'some' or 'none' of the rows shown.
+   * @param picks selects several rows, if given: `{title, label(row), has(name), set(name, isOn, isRange), setAll(isOn),
+   *     state()}`, where `state()` is 'all', 'some' or 'none' of the rows shown.
    */
   constructor({frame, table, columns, name, link, choose, order, picks = null}) {
     Object.assign(this, {frame, table, columns, name, link, choose, order, picks});

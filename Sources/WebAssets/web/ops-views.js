@@ -25,14 +25,14 @@ export function readViews(text) {
   return stored.filter(isView).slice(0, MOST).map(({name, search}) => ({name, search}));
 }
 
-/** Adds a view in front, or replaces the one of this name. The oldest one leaves when there are too many. */
+/** Adds a view in front, or replaces the one of this name. The oldest one is removed when there are too many. */
 export function addView(views, name, search) {
   const named = name.trim().slice(0, LONGEST);
   if (!named) return views;
   return [{name: named, search}, ...views.filter((view) => view.name !== named)].slice(0, MOST);
 }
 
-/** The address of a view, without what is not part of it. */
+/** The address of a view, with only the parameters that belong to it. */
 export const searchOf = (query) => writeQuery({
   ...Object.fromEntries(MEMBERS.map((key) => [key, query[key]])), zone: null, job: null, tab: '',
 }, '');
@@ -43,7 +43,7 @@ export class ViewsBar {
 
   /**
    * @param query returns the current filters; `open(search)`: applies a view; `say(text)` announces
-   * @param storage keeps the views
+   * @param storage stores the views
    */
   constructor(panel, {words, query, open, say, storage = deviceStorage()}) {
     Object.assign(this, {panel, words, query, open, say, storage});

@@ -1,8 +1,8 @@
 // How a page offers to reach somebody: the address that the service wrote for a rider or a recipient.
 
 /**
- * Returns the link to a contact, or null. It is a link only if it is a telephone number or an https address, whatever the gateway
- * sends.
+ * Returns the link to a contact, or null if the contact is neither a telephone number nor an https address, whatever the
+ * gateway sends.
  *
  * @param {string|undefined} contact a URI
  * @param {string} name whom it reaches

@@ -18,7 +18,7 @@
 
   const isReady = () => 'ready' in document.documentElement.dataset;
 
-  /** Scripts that have run or failed. One that is still on its way is not lost: a second copy would replace what it makes. */
+  /** Scripts that have run or failed. One that is still loading is not lost: a second copy would replace its objects. */
   const ended = new WeakSet();
   const scripts = () => [...document.querySelectorAll('script[data-makes]')];
   for (const end of ['load', 'error']) document.addEventListener(end, ({target}) => ended.add(target), {capture: true});

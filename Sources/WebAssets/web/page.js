@@ -190,7 +190,7 @@ export class ConnectionBanner {
 
   /**
    * @param patience ms
-   * @param hasState whether the page shows anything that can become old.
+   * @param hasState whether the page shows anything that can become out of date.
    * @param knownAt when a cached state was stored, in ms since the epoch; null if it came over this connection.
    * @param lastMessageAt when the last message was received, in ms since the epoch; a phone that slept notices the loss later.
    * @param isExplained whether the page itself says that the session limit is reached, so the banner does not repeat it.
@@ -219,7 +219,7 @@ export class ConnectionBanner {
       clearTimeout(this.#timer);
       this.#timer = null;
     }
-    // An unresponsive gateway already had time to answer.
+    // An unresponsive gateway already had time to respond.
     const isSaid = connection.silent || connection.state === 'waiting' && navigator.onLine === false;
     if (!isMissed || isSaid || this.#lostAt !== null) this.#show();
   }
@@ -269,12 +269,12 @@ export class ConnectionBanner {
   };
 }
 
-/** ms between two attempts that touches cause. */
+/** Minimum ms between two attempts that are caused by touches. */
 export const TOUCH_PAUSE = 3_000;
 
 /**
- * Reconnects as soon as somebody touches a page without a connection, because the next regular attempt may be many seconds away.
- * At the session limit an earlier attempt would be refused too.
+ * Reconnects as soon as somebody touches a page without a connection, because the next regular attempt may be many seconds
+ * away. At the session limit an earlier attempt would be refused too.
  */
 export function reconnectOnTouch(enroute, now = () => performance.now()) {
   let triedAt = -Infinity;

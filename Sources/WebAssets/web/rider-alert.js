@@ -25,7 +25,7 @@ export class TaskAlert {
 
   /** A new task arrived. */
   ring() {
-    // A page that nobody has touched yet may not vibrate either; the browser then only returns false.
+    // Before the first touch, a page may not vibrate either; the browser then only returns false.
     navigator.vibrate?.(VIBRATION);
     if (this.#sound?.state !== 'running') return;
     TONES.forEach((tone, at) => this.#play(tone, this.#sound.currentTime + at * TONE_SECONDS));

@@ -1,4 +1,5 @@
-// Buttons for steps that nobody may trigger by accident: one asks and acts on the second tap, the other acts when it is held.
+// Buttons for steps that must not be triggered by accident: one asks and acts on the second tap, the other acts when it is
+// held.
 
 import {put} from './page.js';
 

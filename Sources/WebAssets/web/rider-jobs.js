@@ -8,38 +8,38 @@ import {
 
 /** Number of jobs shown, which is the number that a session may follow. */
 const MOST_JOBS = 10;
-/** ms after which a finished job is followed again: a correction reopens it, and without a task nothing else says so. */
+/** ms after which a finished job is followed again: a correction may reopen it, and without a task nothing else says so. */
 export const RECHECK_AFTER = 60_000;
-/** Tracking states after the end of a journey. */
+/** Tracking states after the end of a trip. */
 const JOURNEY_OVER = ['paused', 'arrived', 'ended'];
 /** Error codes for a job that is not this rider's. */
 const NOT_THEIRS = ['not_found', 'forbidden'];
 /** Error codes for a step that the current state of the job does not allow. */
 const NOT_FROM_HERE = ['illegal_transition', 'conflict', 'not_found'];
 
-/** Error codes after which the same request is sent again: nobody answered, or it is still being carried out. */
+/** Error codes after which the same request is sent again: there was no response, or it is still being carried out. */
 const NOT_SENT = ['network', 'request_in_progress'];
 
 /** Whether a change carries the whole state. */
 const isWhole = (change) => change === 'snapshot' || change === 'reset';
 
 /**
- * A request that runs once at a time for data that may change meanwhile. An answer from before a change is discarded, and the
+ * A request that runs once at a time for data that may change meanwhile. A response from before a change is discarded, and the
  * request is repeated.
  */
 export class LatestRequest {
   #turn = 0;
   #asking = null;
 
-  /** @param {() => Promise<Answer>} ask never throws. @param {(answer: Answer) => void} take receives the newest answer */
+  /** @param {() => Promise<Answer>} ask never throws. @param {(answer: Answer) => void} take receives the newest response */
   constructor(ask, take) {
     Object.assign(this, {ask, take});
   }
 
-  /** Marks the data as changed, so that a pending answer is out of date. */
+  /** Marks the data as changed, so that a pending response is out of date. */
   changed() { this.#turn += 1; }
 
-  /** @returns {Promise<void>} resolves after an up-to-date answer was received */
+  /** @returns {Promise<void>} resolves after an up-to-date response was received */
   now() {
     this.#asking ??= this.#ask().finally(() => { this.#asking = null; });
     return this.#asking;
@@ -241,7 +241,7 @@ export class Jobs {
     this.#offerUndo(known, due);
   }
 
-  /** The rider did not mean the final step. */
+  /** The rider undoes a final step. */
   undo(job) {
     const known = this.#jobs.get(job);
     if (!known || !this.#queue.isUndoable(job)) return;
@@ -267,7 +267,7 @@ export class Jobs {
     this.on.changed();
   };
 
-  /** @param waiting `{step, key}`; the key lets the gateway recognize a request whose answer was lost */
+  /** @param waiting `{step, key}`; the key lets the gateway recognize a request whose response was lost */
   #send = async (known, {step: {verb, path, body}, key}) => {
     const {words} = this;
     const {job} = known;
@@ -346,7 +346,7 @@ export class Jobs {
     this.navigation.prepare(job, headingFor({...view, task}), version);
   };
 
-  /** Ends travel mode when the journey ends, and continues it after a reload. */
+  /** Ends travel mode when the trip ends, and continues it after a reload. */
   #journey = (job, view, change) => {
     const isUnderway = allowsTravel(view.status) && !view.ended;
     if (isUnderway && !(JOURNEY_OVER.includes(view.tracking) && (isWhole(change) || change === 'tracking'))) {

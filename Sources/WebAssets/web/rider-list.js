@@ -227,7 +227,7 @@ export class TaskList {
     card.isHeld = waits || Boolean(job.busy);
     if (!main) return;
     card.final?.show(job.busy === main.verb ? label : this.words.hold);
-    // The page shows one next action: that of the next stop.
+    // The page emphasizes only the action of the next stop.
     card.next.classList.toggle('primary', !isSecond && !waits && job.isNext !== false);
     card.next.toggleAttribute('aria-busy', false);
     if (job.busy === main.verb) card.next.setAttribute('aria-busy', 'true');

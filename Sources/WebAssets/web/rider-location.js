@@ -40,7 +40,7 @@ export class Location {
 
   get isSupported() { return 'geolocation' in navigator; }
 
-  /** The permission, without asking the rider; `unknown` in browsers that do not tell. */
+  /** The permission, without asking the rider; `unknown` in browsers that do not report it. */
   async permission() {
     if (this.#status === null) {
       try {

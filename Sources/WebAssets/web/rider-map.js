@@ -67,7 +67,7 @@ export class RiderMap {
     });
   }
 
-  /** There are no stops any longer. */
+  /** Closes the map, because there are no stops left. */
   close() {
     this.#map?.remove();
     this.#map?.off();
@@ -143,7 +143,7 @@ export class RiderMap {
     }
   };
 
-  /** The way to the next stop along the streets if the gateway knows it; otherwise a dotted line, which is no route. */
+  /** The way to the next stop along the streets if the gateway knows it; otherwise a dotted line, which is not a route. */
   #drawWay = (stops, me, route) => {
     for (const layer of [this.#way, this.#rest]) layer?.remove();
     const straight = {color: colour('--route'), weight: 3, dashArray: '1 9', lineCap: 'round', interactive: false};
@@ -162,7 +162,7 @@ export class RiderMap {
     this.#draw();
   };
 
-  /** The rider and the next stop; all stops while nobody knows where the rider is. */
+  /** The rider and the next stop; all stops while the rider's position is unknown. */
   #bounds = () => {
     const {stops, me} = this.#shown;
     return L.latLngBounds(me ? [latLng(me), latLng(stops[0].place)] : stops.map(({place}) => latLng(place)));

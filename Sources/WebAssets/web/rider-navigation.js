@@ -12,7 +12,7 @@ const APP_KEPT_AS = 'enroute.navigation';
 /** ms within which an app opens; after that none is installed. */
 export const APP_OPENS_WITHIN = 2_500;
 
-/** Where an answer leads: its degrees are texts. */
+/** The place in a response, in which degrees are texts. */
 function placeOf({lat, lon}) {
   const place = {lat: Number(lat), lon: Number(lon)};
   return lat !== undefined && Number.isFinite(place.lat) && Number.isFinite(place.lon) ? place : null;
@@ -45,7 +45,7 @@ export class Navigation {
   /**
    * Loads the route before the tap, so that the tap opens the map immediately. Errors are shown only after the tap, which
    * tries again. A failed request is not repeated here until the job has another version.
-   * @param {number} version of what is known of the job
+   * @param {number} version of the known state of the job
    */
   async prepare(job, to, version) {
     if (this.#known.get(`${job} ${to}`)?.version === version) return;

@@ -68,7 +68,7 @@ export const TABLE = {
   },
   refused: {
     ...WISHES,
-    // The rider says that the location is allowed now, in a browser that cannot tell.
+    // The rider says that the location is allowed now, in a browser that does not report the permission.
     consent: ['asking', 'forget', 'ask'],
     // The rider allowed it in the settings while the panel is open: continue with what the rider wanted.
     'changed.granted': ['sharing', 'forget', 'begin', 'tell.allowed'],

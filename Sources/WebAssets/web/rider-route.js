@@ -1,5 +1,5 @@
 // The text for each stop in the list, and the one next action. It applies to all tasks that are picked up at the same place,
-// so that nobody has to tap three times at one counter.
+// so that the rider does not have to tap three times at one counter.
 
 import {listed} from './page-lists.js';
 import {mayBeFirst} from './rider-stops.js';

@@ -1,5 +1,5 @@
-// The rider's steps that the gateway has not answered, one for each job: those taken without a connection, and final ones that
-// the rider can still undo. They are stored in this tab, so they survive a reload, and are sent when the gateway answers
+// The rider's steps to which the gateway has not responded, one for each job: those taken without a connection, and final ones
+// that the rider can still undo. They are stored in this tab, so they survive a reload, and are sent when the gateway responds
 // again. A step that has waited too long is dropped, because the situation has changed.
 
 import {tabStorage} from './page-storage.js';

@@ -1,7 +1,7 @@
 // The stops of a rider with several tasks, as values: which tasks are picked up at the same place, and in which order the
 // stops come. Orders that become ready where the rider stands are picked up first. Then orders on board are delivered, then
 // all others are picked up, then the rest is delivered. Within each group, the nearest stop comes next. The order does not
-// change while the stops are the same, because nobody can follow a list that changes during the ride; the rider can move a
+// change while the stops are the same, because a list that changes during the ride cannot be followed; the rider can move a
 // stop to the front.
 
 import {distance} from './enroute-view.js';

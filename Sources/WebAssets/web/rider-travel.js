@@ -41,10 +41,10 @@ export class Travel {
 
   /**
    * @param enroute the connection; this class adds its listeners
-   * @param {{changed: () => void, failed: (job: string, error: Error, how?: {isOff: boolean}) => void,
-   *   settled: (job: string) => void, panel: () => void, allowed: () => void, presence: (fix: object) => void,
-   *   inOrder: (jobs: string[]) => string[]}} on
-   *   how the page reacts; `isOff`: sharing stopped, but the gateway could not be told; `settled`: now it was; `inOrder`: in the order of the stops
+   * @param {{changed: () => void, failed: (job: string, error: Error, how?: {isOff: boolean}) => void, settled: (job: string)
+   *   => void, panel: () => void, allowed: () => void, presence: (fix: object) => void, inOrder: (jobs: string[]) =>
+   *   string[]}} on how the page reacts; `isOff`: sharing stopped, but the gateway could not be notified; `settled`: it has
+   *   been notified since; `inOrder`: in the order of the stops
    */
   constructor(enroute, on) {
     Object.assign(this, {enroute, on});
@@ -91,7 +91,7 @@ export class Travel {
     if (MAY_START.includes(this.#wishEvent(await this.location.permission()))) await this.activate(job);
   }
 
-  /** Stops sharing a job immediately, even if the gateway cannot be told; that is repeated later. */
+  /** Stops sharing a job immediately, even if the gateway cannot be reached; the request is repeated later. */
   async deactivate(job) {
     this.#starting.add(job);
     this.#switchedOff.add(job);
@@ -113,7 +113,7 @@ export class Travel {
 
   cancel() { this.#happened('cancel'); }
 
-  /** "I have allowed it": checks the permission, or trusts the rider in browsers that cannot tell. */
+  /** "I have allowed it": checks the permission, or trusts the rider in browsers that do not report it. */
   async retry() {
     tabStorage().removeItem(ANSWER_KEPT_AS);
     const permission = await this.location.permission();
@@ -140,7 +140,7 @@ export class Travel {
     this.on.changed();
   }
 
-  /** The journey of a job ended. */
+  /** The trip of a job ended. */
   ended(job) {
     this.#keep(kept().filter((other) => other !== job));
     if (!this.travelling.delete(job)) return;
@@ -236,7 +236,7 @@ export class Travel {
     this.#starting.add(job);
     this.on.changed();
     try {
-      // Only a tap on a job that does not travel here takes over from another device.
+      // Only a tap takes over from another device, and only for a job that does not travel here.
       const {deadline} = await this.enroute.travel(job, true, {resume: this.travelling.has(job)});
       this.travelling.set(job, deadline ?? null);
       this.#keep([...new Set([...kept(), job])]);
@@ -265,11 +265,11 @@ export class Travel {
     Promise.all(jobs.map((job) => this.#start(job, true))).then(() => this.unavailability.again());
   };
 
-  /** Another device may have taken over since the tap. It goes on then. */
+  /** Another device may have taken over since the tap, and then continues. */
   #tellAllOff = () => {
     for (const job of this.#switchedOff) {
       this.#tellOff(job, {resume: true}).catch((error) => {
-        // All else is repeated after reconnecting.
+        // Everything else is repeated after reconnecting.
         if (error.code === 'other_device') this.on.failed(job, error);
       });
     }
@@ -328,7 +328,7 @@ export class Travel {
   #keep = (jobs) => { tabStorage().setItem(JOBS_KEPT_AS, JSON.stringify(jobs)); };
 }
 
-/** Whether the gateway did not answer, so that the request may have been executed or not. */
+/** Whether there was no response, so that the request may or may not have been carried out. */
 const isUnheard = ({code}) => ['network', 'unavailable'].includes(code);
 
 function kept() {

@@ -3,7 +3,7 @@
 
 import {Battery} from './rider-device.js';
 
-/** ms after opening a map app within which that app is why the page is hidden. */
+/** ms after opening a map app in which that app counts as the reason why the page is hidden. */
 const HANDOFF_WITHIN = 10_000;
 /** ms between two reports of the same reason. */
 const SAME_REASON_AFTER = 30_000;

@@ -22,8 +22,10 @@ import {describedStops} from './rider-route.js';
 import {PRESENCE, Travel} from './rider-travel.js';
 import {words as allWords} from './rider-words.js';
 
-/** ms between two requests for the tasks while the page is visible, because the gateway does not push new ones: more often while
-    an online rider waits for a task. */
+/**
+ * ms between two requests for the tasks while the page is visible, because the gateway does not push new ones. They are more
+ * frequent while an online rider waits for a task.
+ */
 const TASKS_EVERY = {waiting: 2_000, otherwise: 5_000};
 /** ms between two checks of location sharing, because no event reports that readings or messages are missing. */
 const LOOK_EVERY = 2_000;
@@ -40,7 +42,7 @@ document.title = words.title;
 languageSwitch(element('language'));
 put(element('shift-title'), words.oneMoment);
 
-/** The rider's state at the gateway; null without a zone, undefined before the first answer. */
+/** The rider's state at the gateway; null without a zone, undefined before the first response. */
 let rider;
 
 const announcer = new Announcer(element('announcer'), {quiet: QUIET});
@@ -200,7 +202,7 @@ function render() {
 
 // ---- signing in ----
 
-/** Whether signing in is in progress, so that late answers to the previous session do not start it again. */
+/** Whether signing in is in progress, so that late responses to the previous session do not start it again. */
 let isSigningIn = false;
 async function signInAnew(reason = shared.signInExpired) {
   if (isSigningIn) return;

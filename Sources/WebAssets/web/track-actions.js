@@ -31,7 +31,7 @@ export class CustomerActions {
   #failure = '';
   #drawn = '';
   #note = '';
-  // What was typed and is not saved, also before the page was loaded in another language; or null.
+  // Text that was typed but not saved, even before the page was loaded in another language; or null.
   #draft = null;
   // The key of the cancellation, so that a repeated request cancels only once.
   #key = null;
@@ -151,7 +151,7 @@ export class CustomerActions {
     const before = this.#note;
     let status = 412;
     for (let tries = 0; status === 412 && tries < MOST_TRIES; tries += 1) {
-      // The status and the details of the job may have changed, or the note, or this is a request whose answer was lost.
+      // The status and the details of the job may have changed, or the note, or this is a request whose response was lost.
       if (tries > 0 && !await this.read()) break;
       if (this.#note === note) status = 200;
       else if (this.#note !== before && this.#note) return;

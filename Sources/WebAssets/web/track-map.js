@@ -18,7 +18,7 @@ const FREE = {paddingTopLeft: [isRightToLeft ? 80 : 44, 80], paddingBottomRight:
 const LOOK_EVERY = 1_000;
 // Zoom levels by which the camera must get closer to be worth a move.
 const WORTH = 1;
-/** The way ahead: along streets where the gateway sent a route, otherwise a dotted straight line, which is no route. */
+/** The line ahead: the route, if the gateway sent one, otherwise a dotted straight line, which is not a route. */
 const WAYS = {
   route: {weight: 5, opacity: 0.75, dashArray: null}, line: {weight: 3, opacity: 1, dashArray: '1 9'},
 };
@@ -124,7 +124,7 @@ export class TrackMap {
     this.#run();
   }
 
-  /** Takes the way ahead, or removes it. @param route the member `route` of the arrival time */
+  /** Takes the route ahead, or removes it. @param route the member `route` of the arrival time */
   ahead(route) {
     const polyline = route?.polyline ?? null;
     if (polyline === this.#polyline) return;

@@ -9,8 +9,10 @@ import {bearing, distance} from './enroute-view.js';
 const EARTH = 6_371_008.8;
 const RADIANS = Math.PI / 180;
 
-/** ms to glide to a new position if that is not too fast, and at most. The first is longer than the usual time between positions,
-    so that a marker rarely stands still before the next. */
+/**
+ * ms to glide to a new position if that is not too fast, and at most. The first is longer than the usual time between
+ * positions, so that a marker rarely stands still before the next.
+ */
 export const GLIDE = 2_500;
 export const LONGEST_GLIDE = 20_000;
 /** While it glides, the marker is at most this factor faster than the rider was recently. */
@@ -28,16 +30,16 @@ export const TRAVELS = 1.5;
 export const RESTS = 0.5;
 /** Speed in m/s above which a change is a jump, not a movement. Nobody travels faster. */
 export const FASTEST = 100;
-/** The speed that a phone reports is limited to this factor of the one between its positions, plus m/s. */
+/** A reported speed is limited to this factor of the speed between the positions, plus this margin in m/s. */
 const TOLD = {factor: 1.5, margin: 8};
-/** The speed in m/s that a marker may have in any case, and the share of its highest speed that is forgotten with a position. */
+/** The speed in m/s that a marker may always have, and the share of its highest speed that each position removes. */
 const LEAST_TOP = 1.2;
 const FORGOTTEN = 0.01;
 /** m/s: a measured speed may be too high by this much by chance, so it is subtracted from the highest one. */
 export const NOISE = 0.4;
 /** m/s² by which a speed may rise that the phone did not report. A filter that catches up after a turn looks faster. */
 const ACCELERATION = 3;
-/** ms for which a rider that has moved less than `ANNOUNCED_SHIFT` counts as moving on. */
+/** ms for which a rider who has moved less than `ANNOUNCED_SHIFT` counts as still moving. */
 const UNDECIDED = 5_000;
 /** Distance in m between two positions above which their direction is meaningful. */
 const ANNOUNCED_SHIFT = 1.5;
@@ -64,7 +66,7 @@ export class Movement {
   #fix = null;
   // The last position that was apart from the one before it, for phones that report no speed.
   #anchor = null;
-  // When the position was measured, as far as known.
+  // When the position was measured, if known.
   #heardAt = 0;
   // Offset of the marker from the position on arrival: m along the route, and the rest in degrees.
   #gap = null;
@@ -79,7 +81,7 @@ export class Movement {
   #top = LEAST_TOP;
   // `{from, to, at}`: a rotation that started at `at`; null while no heading is known.
   #heading = null;
-  // The way ahead, a Route.
+  // The route ahead, a Route.
   #route = null;
   // Where the position is on the route, m from its start; null while it is not on it.
   #along = null;
@@ -188,7 +190,10 @@ export class Movement {
     return [position.spd == null ? Math.min(derived[0], limit) : reported, position.hdg ?? derived[1]];
   };
 
-  /** Returns the ms in which the gap can close without haste, if it is not longer than the longest glide. @param along m of the gap that are on the route */
+  /**
+   * Returns the ms in which the gap can close without haste, if it is not longer than the longest glide.
+   * @param along m of the gap that are on the route
+   */
   #glideTime = (from, shown, along) => {
     const {speed, course} = this.#fix;
     const aside = distance(shown, from);

@@ -63,10 +63,11 @@ const NOTHING = {times: {}, shop: null, rider: null};
  * Returns everything that the page shows.
  *
  * @param view of enroute.js
- * @param moment `{now, wall, heardAt, isLost, isKept, isUnseen, isReassigned, isPast, story, locale, timeZone}`: ms of the monotonic clock; ms since
- *     the epoch; the same when the gateway last sent something, null before; whether the connection is lost; whether the view comes from the cache; whether it lacks the position because
- *     no session is open yet; whether another rider has taken over and was not seen yet; whether a link shows an order that has
- *     ended, without its details; what happened so far (`Story`); and for Intl
+ * @param moment `{now, wall, heardAt, isLost, isKept, isUnseen, isReassigned, isPast, story, locale, timeZone}`: ms of the
+ *     monotonic clock; ms since the epoch; when the gateway last sent something, in ms since the epoch, null before; whether
+ *     the connection is lost; whether the view comes from the cache; whether it lacks the position because no session is open
+ *     yet; whether another rider has taken over and was not seen yet; whether a link shows an order that has ended, without its
+ *     details; what happened so far (`Story`); and for Intl
  * @param texts of `GET texts`, null while they are not loaded
  * @param words of this page, in its language
  */
@@ -155,7 +156,7 @@ function whoIsComing({riderCard: card, display}, kind, words) {
   };
 }
 
-/** Whether somebody is still to come. */
+/** Whether somebody is still expected. */
 const isAwaited = ({status, tracking, ended}) =>
   !ended && tracking !== 'arrived' && (BEFORE.includes(status) || TRAVELLING.includes(status));
 
@@ -226,8 +227,8 @@ function mapDescription(view, {kind, isStale, eta, serverTime, locale, timeZone}
 }
 
 /**
- * The steps. What ends or holds up a job is a step of its own, after the one that had been reached. That one is not current any
- * longer, and those after a cancellation will not come.
+ * The steps. The end or the delay of a job is a separate step, after the one that had been reached. That one is no longer
+ * current, and the steps after a cancellation are left out.
  * @param written the text of a time
  */
 function steps(view, times, written, texts, words) {

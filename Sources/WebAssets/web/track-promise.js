@@ -6,7 +6,7 @@ import {NEAR} from './page-times.js';
 
 /** ms by which an expected arrival may be after the promised time before the page apologizes. */
 export const SLACK = 60_000;
-/** Longest time in ms that is told: an order for tomorrow did not take a day. */
+/** Longest duration in ms that is shown: an order for tomorrow did not take a day. */
 export const LONGEST_TOLD = 3 * 3_600_000;
 
 /** Two times as a range: 6:36 – 6:43 AM. Where the day has 24 hours, some languages would add a word: 06:36–06:43 Uhr. */
@@ -28,7 +28,7 @@ export function windowText(window, {wall, clockOffset, locale, timeZone}) {
     ? `${clockText(from, locale, timeZone)} – ${clockText(until, locale, timeZone)}`
     : isNear ? timesText(from, until, locale, timeZone)
       : new Intl.DateTimeFormat(locale, {timeStyle: 'short', dateStyle: 'medium', timeZone}).formatRange(from, until);
-  // A short range stays on one line. After a dash a line may end, also before a space at which it may not.
+  // Keeps a short range on one line: a line can break after a dash, even before a no-break space.
   return isNear ? range.replace(/[ \u2009]/g, '\u00a0').replace('–', '–\u2060') : range;
 }
 

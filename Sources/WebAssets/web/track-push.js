@@ -5,7 +5,7 @@ import {put} from './page.js';
 import {gateway} from './page-gateway.js';
 import {send} from './track-request.js';
 
-/** Seconds before the arrival from which on it is too late to offer a message. */
+/** Seconds before the arrival at which it is too late to offer a message. */
 const TOO_LATE = 180;
 /** ms after which the browser's push service has failed. Without a service worker, `ready` never settles. */
 const GIVE_UP = 10_000;
@@ -22,7 +22,7 @@ export class NearMessage {
 
   /**
    * @param button may be missing on an operator's own page.
-   * @param result shows what came of a press; may be missing too.
+   * @param result shows the result of a press; may be missing too.
    * @param key of the gateway, from the page; undefined if it sends no messages.
    * @param header returns the header `Authorization`.
    * @param say announces a text.
@@ -40,7 +40,7 @@ export class NearMessage {
     }, () => {});
   }
 
-  /** Shows the offer while somebody is still to come. @param view of the job @param secondsToGo null if that is unknown */
+  /** Shows the offer while somebody is still expected. @param view of the job @param secondsToGo null if that is unknown */
   show(view, secondsToGo) {
     if (!this.isPossible) return;
     this.#kind = view.kind ?? this.#kind;
@@ -66,7 +66,7 @@ export class NearMessage {
     this.#draw();
   }
 
-  /** @returns the key of the text that says what came of it */
+  /** @returns the key of the text about the result */
   #change = async (wish) => {
     const permission = wish ? await this.system.Notification.requestPermission() : 'granted';
     if (permission !== 'granted') return permission === 'denied' ? 'tellDenied' : 'tellDismissed';

@@ -15,11 +15,14 @@ export class Story {
   order = null;
   /** What the customer may do: `{note?, cancelFrom?, tag?}`, or null. */
   can = null;
-  /** Whether the gateway has said the above. Neither messages nor a cached page contain the place and what is possible. */
+  /** Whether the above came from the gateway: neither messages nor a cached page contain `shop` and `can`. */
   isRead = false;
   #status = null;
 
-  /** Takes what the server rendered: `{times?, shop?, rider?, can?}`. What messages said is newer. @param isFresh not cached */
+  /**
+   * Takes the values that the server rendered: `{times?, shop?, rider?, can?}`. Values from messages are newer. @param isFresh
+   * not cached
+   */
   read({times = {}, shop = null, rider = null, can = null} = {}, isFresh = true) {
     this.times = {...times, ...this.times};
     if (!isFresh) return;

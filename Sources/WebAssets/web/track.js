@@ -152,7 +152,7 @@ async function corrected() {
   return isFresh(answer) && answer.snapshot.id !== view.id ? answer : null;
 }
 
-/** Whether a link shows with this answer how the job ended, without a session. */
+/** Whether this response shows how a link's job ended, for which no session is needed. */
 const isEnd = (answer) => signIn.isGuest && DONE_WITH.includes(answer?.snapshot?.status);
 
 /** The session of a link is refused once its job has ended. The gateway says how it ended, or that the link has expired. */
@@ -176,7 +176,7 @@ async function readStory() {
   takeStory(answer);
 }
 
-/** @returns what the customer may do, or null without an answer of the gateway */
+/** @returns what the customer may do, or null without a response of the gateway */
 function takeStory(answer) {
   if (!isFresh(answer) || isPast || isEnd(answer) || view.refused || isTakenAway(view)) return null;
   story.read(answer.more);
@@ -184,7 +184,7 @@ function takeStory(answer) {
   return story.can;
 }
 
-/** Follows the job from the start, as if the page had been opened now. @param answer with the job as it is */
+/** Follows the job from the start, as if the page had been opened now. @param answer the response with the current state */
 function followAgain({more}) {
   [isPast, shownID] = [false, null];
   story.read(more);

@@ -1,13 +1,13 @@
 // The service worker of all pages. It caches what a page needs to open offline, and the last state of a job, so that a
-// customer in a lift can still read "on its way". It never caches positions, addresses or who is coming, because a cache
-// is a file that outlives the journey. Requests that are not listed here pass unchanged: the APIs, tiles, other origins.
+// customer in a lift can still read "on its way". It never caches positions, addresses or who is coming, because a cache is a
+// file that outlives the trip. Requests that are not listed here pass unchanged: the APIs, tiles, other origins.
 
 const SHELL = 'enroute-shell-1';
 const STATES = 'enroute-states-1';
 const PATIENCE = 3_000;                  // ms to wait for the network before a cached response is used
 const KEEP = 24 * 3_600_000;             // ms for which a cached state is useful
 const MOST_STATES = 20;
-const REPEATED = 600_000;                // ms in which a message may come twice: its sender repeats it without an answer
+const REPEATED = 600_000;                // ms in which a message may arrive twice: its sender repeats it without a response
 /** The address of the gateway, which may have a path prefix, with a slash at its end: this file is in its top folder. */
 const GATEWAY = new URL('.', location);
 
@@ -26,12 +26,12 @@ addEventListener('message', (event) => {
   if (event.data?.type === 'near') event.waitUntil(expect(event.data));
 });
 
-/** Where that is kept: track-push.js looks there. */
+/** The cache key of the message for a job. track-push.js reads it. */
 const near = (job) => `${GATEWAY}near/${job}`;
-/** Where it is kept once it was shown, until the job's page is opened later than `REPEATED`. */
+/** The cache key of a message that was shown. It stays until the job's page is opened later than `REPEATED`. */
 const shown = (job) => `${near(job)}/shown`;
 
-/** Keeps what to show when a rider is near, in the reader's language. Without an address, it forgets that. */
+/** Stores the message to show when a rider is near, in the reader's language. Without an address, it deletes the message. */
 async function expect({job, title, body, url}) {
   const cache = await caches.open(STATES);
   if (url) await cache.put(near(job), new Response(JSON.stringify({title, body, url})));
@@ -97,7 +97,7 @@ async function page(request, key) {
   return old ?? newest(cache, key, await answer);
 }
 
-/** Loads an asset from where its page came from, and from the other place if it is missing there. */
+/** Loads an asset from the same source as its page (network or cache), or from the other one if it is missing there. */
 async function asset(request, key) {
   const cache = await caches.open(SHELL);
   const old = await cache.match(key);
@@ -123,7 +123,7 @@ function isLate(answer) {
   });
 }
 
-/** Loads the page of a job with its state, or the state cached for the same person if the network fails and the page accepts it. */
+/** Loads a job's page with its state; or the state cached for the same person, if the network fails and the page accepts it. */
 async function state(request, url) {
   const key = `/kept${url.pathname}/${await owner(request.headers.get('authorization'))}`;
   const cache = await caches.open(STATES);
@@ -170,7 +170,7 @@ async function owner(authorization) {
   return Array.from(new Uint8Array(digest).slice(0, 16), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** Removes who is coming, the positions of rider and customer and everything that reveals them; null if this is not a job's page. */
+/** Removes the rider's card, all positions and everything that reveals them; null if this is not a job's page. */
 function withoutPlaces(html) {
   const first = /(<script type="application\/json" id="first">)(.*?)(<\/script>)/s;
   const json = first.exec(html)?.[2];

@@ -30,8 +30,8 @@ struct ClockComparisonTests {
         #expect(lines.all.map(\.level) == [.error, .warning, .notice])
         #expect(
             lines.all.map(\.message) == [
-                "clock differs from that of redis", "clock differs from that of redis",
-                "clock agrees with that of redis again",
+                "clock differs from redis", "clock differs from redis",
+                "clock matches redis again",
             ])
         let metadata = lines.all[0].metadata
         #expect(metadata["role"] == "live" && metadata["redis"] == "a:1" && metadata["seconds"] == "300.0")
