@@ -32,8 +32,8 @@ package struct ProviderResponse: Hashable, Sendable {
 
     /// Throws unless the provider can parse the response.
     ///
-    /// - Parameter parsing: statuses besides 200 that the provider parses, because they or the body say why there is no
-    ///   result. 401, 403, 429 and redirects always throw.
+    /// - Parameter parsing: statuses besides 200 that the provider parses, because they or the body explain why there
+    ///   is no result. 401, 403, 429 and redirects always throw.
     /// - Throws: `throttled`, `keyRefused`, `redirected`, or `status` for any other status.
     func checkStatus(parsing: Set<Int> = []) throws(ProviderFailure) {
         switch self.status {
@@ -63,10 +63,10 @@ package struct ProviderKey: Hashable, Sendable, CustomStringConvertible, CustomD
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Why a provider gave no answer. All of these are expected, and the next provider may answer. None contains a position
-/// or a key.
+/// Why a provider returned no result. All cases are expected, and the next provider may have one. None contains a
+/// position or a key.
 package enum ProviderFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// No answer within the timeout.
+    /// No response within the timeout.
     case late
     case unreachable(String)
     /// Too many requests; retry after this many seconds.

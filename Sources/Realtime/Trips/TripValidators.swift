@@ -66,7 +66,7 @@ package final class TripValidators {
         self.freshness = .milliseconds(loop.settings.freshness.milliseconds)
     }
 
-    /// - Returns: `nil` if it must first be read what followers have been shown.
+    /// - Returns: `nil` if the state that followers have been shown must be read first.
     package func validate(_ fixes: [Fix], invalidFixes: [InvalidFix], battery: Double?, _ key: Key) -> ValidatedReport?
     {
         guard let index = self.entries.index(forKey: key), self.entries.values[index].isRead else { return nil }
