@@ -30,7 +30,7 @@ import Testing
     private struct Row: Sendable, CustomTestStringConvertible {
         let name: String
         let value: String
-        /// The value that reaches the gateway, as text; it differs from `value` where there are units.
+        /// The value that reaches the gateway, as text. It differs from `value` if there are units.
         let expected: String
         let effect: @Sendable (GatewaySettings) -> String?
 

@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `a claim that expired or was given up goes to the next identical request`() async throws {
+    @Test func `the next identical request gets a claim that expired or was released`() async throws {
         try await Stage.set { stage in
             #expect(try await self.claim(stage, 0, lease: "1") == .answer(1))
             let isNext = try await eventually { try await self.claim(stage, 1) == .answer(2) }
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `a bad argument of either is refused by name before anything is written`() async throws {
+    @Test func `a bad argument of claim and settle is refused by name before anything is written`() async throws {
         try await Stage.set { stage in
             try await ValidCall(
                 script: Scripts.claimRequest, keys: self.key(stage),

@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    @Test func `when there is no route there is no answer, and no provider is avoided for it`() async throws {
+    @Test func `a missing route is no failure of the provider`() async throws {
         let none = ProviderServer.Answer.json(#"{"code":"NoRoute"}"#)
         try await Self.site(azure: { _ in .json(#"{"features":[]}"#) }, osrm: { _ in none }) { site in
             for number in 0..<5 { #expect(await site.find(number) == nil) }

@@ -158,7 +158,7 @@ import Testing
         (#"{"code":"NoSegment"}"#, 200, .noRoute), (#"{"code":"ProfileNotFound"}"#, 404, .status(404)),
         ("", 422, .status(422)), (#"{"code":"InvalidInput"}"#, 403, .keyRefused),
     ])
-    func `an answer of Mapbox without a route says whether the places are the reason`(
+    func `a response of Mapbox without a route shows whether the places are the reason`(
         text: String, status: Int, failure: ProviderFailure
     ) throws {
         let mapbox = try MapboxDirections(key: ProviderFixtures.key)
@@ -175,7 +175,7 @@ import Testing
         ("NO_ROUTE_FOUND", 400, .status(400)), (#"{"error":{"code":"NO_ROUTE_FOUND"}}"#, 403, .keyRefused),
         (#"{"error":{"code":"NO_ROUTE_FOUND"}}"#, 500, .status(500)),
     ])
-    func `a status 400 of Azure Maps says whether the places are the reason`(
+    func `a status 400 of Azure Maps shows whether the places are the reason`(
         text: String, status: Int, failure: ProviderFailure
     ) throws {
         let azure = try AzureMaps(key: ProviderFixtures.key)

@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `a route does not take absurdly long`() throws {
+    @Test func `a route that takes implausibly long is refused`() throws {
         #expect(try !Self.isRoute(seconds: 86_400, meters: 8_000))
         // On foot against the wind, with a ferry.
         #expect(try Self.isRoute(seconds: 20_000, meters: 8_000))

@@ -1,4 +1,5 @@
-// An issuer of keys on loopback, with TLS: answers as the test says, when it says, and records requests.
+// An issuer of keys on loopback, with TLS. It responds as the test decides, when the test decides, and records
+// requests.
 
 private import Embedded
 private import FoundationEssentials

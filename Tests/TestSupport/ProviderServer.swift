@@ -1,4 +1,4 @@
-// A provider on loopback: answers as the test says, and records requests.
+// A provider on loopback. It responds as the test decides, and records requests.
 
 internal import NIOConcurrencyHelpers
 internal import NIOCore

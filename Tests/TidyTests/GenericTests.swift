@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `the check tells specialised generic code from code called through metadata`() {
+    @Test func `the check distinguishes specialised generic code from code called through metadata`() {
         let file = Project.File(
             path: "Box.swift",
             text: """

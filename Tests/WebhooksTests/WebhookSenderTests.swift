@@ -110,7 +110,7 @@ import Webhooks
         await sender.shutdown()
     }
 
-    @Test func `an endpoint without TLS is named as the reason`() async throws {
+    @Test func `the reason for a failure is an endpoint without TLS`() async throws {
         var settings = try WebhookSettings()
         settings.attemptLimit = longestSettling
         settings.resolver = HostResolver(rule: AddressRule(allowed: [AddressRange("127.0.0.1")!])) { _ in

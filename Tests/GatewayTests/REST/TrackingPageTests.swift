@@ -10,7 +10,7 @@ import Testing
 @testable import Realtime
 @testable import REST
 
-/// The tracking page as rendered by the server.
+/// The customer's page as the server renders it.
 @Suite struct TrackingPageTests {
     private static func run(
         _ change: @escaping @Sendable (inout GatewaySettings) -> Void = { _ in },
