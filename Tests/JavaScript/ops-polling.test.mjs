@@ -1,4 +1,4 @@
-// Polling: how a zone is loaded in pages, and what a failed request means for the next one.
+// Polling: how a zone is loaded in pages, and how a failed request affects the next one.
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';

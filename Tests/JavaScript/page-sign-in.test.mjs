@@ -56,7 +56,7 @@ test('after a broken answer the panel stays and the code can be sent again', asy
   assert.equal(await signedOut().redeem(CODE), false);
 });
 
-test('a server that never answers is given up', async (run) => {
+test('a request to a server that never responds is given up', async (run) => {
   const clock = ownClock(run);
   fetched(run, (_, {signal}) => new Promise((_, reject) => {
     signal?.addEventListener('abort', () => reject(signal.reason));

@@ -32,7 +32,7 @@ test('a route is loaded once per version, and the newest name is shown', async (
   assert.deepEqual(world.named, ['Da Remo', 'Da Remo', null]);
 });
 
-test('an outdated answer does not set a name', async () => {
+test('an outdated response does not set a name', async () => {
   const world = rider();
   const answers = [];
   world.answer = () => new Promise((resolve) => { answers.push(resolve); });
