@@ -37,7 +37,7 @@ NGINX_BELOW_PREFIX = {
     "            proxy_pass http://gateways;": "            proxy_pass http://gateways/;",
 }
 
-# What the header of each file tells an operator to set on the gateways, and management for the health checks.
+# The gateway settings that the header of each file requires, and management for the health checks.
 LAYER_4 = {"LISTEN_PROXY_PROTOCOL": "required", "LISTEN_PROXY_PROTOCOL_FROM": "127.0.0.1"}
 LAYER_7 = {"LISTEN_TRUSTED_PROXIES": "127.0.0.1"}
 

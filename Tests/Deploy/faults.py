@@ -48,7 +48,7 @@ def fault(*alerts: str):
 
 
 class Stage(contextlib.ExitStack):
-    """What one fault uses. Everything that it starts ends with it. Its site is scraped as the job `job`."""
+    """The resources of one fault. Everything that it starts ends with it. Its site is scraped as the job `job`."""
 
     def __init__(self, monitoring: Monitoring, folder: Path, name: str):
         super().__init__()

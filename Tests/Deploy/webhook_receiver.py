@@ -39,7 +39,7 @@ class Receiver:
         """How many signatures the last request to a path had."""
         self.forged: list[str] = []
         self.behaviour: dict[str, str] = {}
-        """Another behaviour for a path than the one it is named after."""
+        """Another behavior for a path than the one in its name."""
         self.sent_bytes = 0
         self._lock = threading.Lock()
         receiver = self

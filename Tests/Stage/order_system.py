@@ -80,7 +80,7 @@ class OrderSystem:
         return self._make("delivery", members).status(*statuses)
 
     def approve(self, rider: str, zone: str = "rome", capacity: int = 3) -> None:
-        """Puts a rider into a zone, where they can go online."""
+        """Registers a rider in a zone, where they can go online."""
         self.ask("PUT", f"riders/{rider}", {"zone": zone, "approved": True, "capacity": capacity})
 
     def sign_in_url(self, path: str, role: str, person: str) -> str:

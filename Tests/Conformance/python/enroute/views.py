@@ -1,8 +1,8 @@
-"""What a follower shows for a job: snapshots and messages in, whole views out. Nothing here knows of sockets."""
+"""What a follower shows for a job: snapshots and messages in, whole views out. This module has no sockets."""
 
 from dataclasses import dataclass, replace
 
-# In these tracking states nothing of the rider may be drawn.
+# In these tracking states the rider must not be drawn.
 HIDDEN = ("paused", "arrived", "ended")
 
 
