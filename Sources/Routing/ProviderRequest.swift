@@ -102,10 +102,10 @@ package enum ProviderFailure: Error, Hashable, Sendable, CustomStringConvertible
                 + "Increase its quota or lower the daily limit."
         case .keyRefused: "The provider rejected the key. Check that it is correct and valid for this service."
         case .redirected:
-            "The provider answered with a redirect, which is not followed. Configure the URL it redirects to."
-        case .status(let status): "The provider answered with status \(status) instead of 200."
-        case .tooLong: "The provider's answer is longer than \(ProviderClient.longestAnswer) bytes. Check its URL."
-        case .malformed(let reason): "The provider's answer is invalid: \(reason). Check its URL and version."
+            "The provider returned a redirect, which is not followed. Configure the URL it redirects to."
+        case .status(let status): "The provider returned status \(status) instead of 200."
+        case .tooLong: "The provider's response is longer than \(ProviderClient.longestAnswer) bytes. Check its URL."
+        case .malformed(let reason): "The provider's response is invalid: \(reason). Check its URL and version."
         case .noRoute: "The provider found no route between these points."
         case .noPlace: "The provider does not know the address."
         }

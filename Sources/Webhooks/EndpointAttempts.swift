@@ -134,7 +134,7 @@ extension EndpointWorker {
             await self.report(self.health.succeeded(at: now))
         case .gone:
             self.counts.add(.webhooksFailed)
-            await self.switchOff("the endpoint answered 410 Gone")
+            await self.switchOff("the endpoint returned 410 Gone")
         case .failed(let reason):
             self.counts.add(.webhooksFailed)
             await self.failed(reason, at: now)

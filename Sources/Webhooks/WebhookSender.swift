@@ -71,7 +71,7 @@ package final class WebhookSender: Sendable {
             switch error {
             case .tooLong(let status): return Self.result(status: status)
             case .late:
-                return .failed(reason: "no answer within \(self.settings.attemptLimit.components.seconds) s")
+                return .failed(reason: "no response within \(self.settings.attemptLimit.components.seconds) s")
             case .unreachable(_, let reason): return .failed(reason: reason)
             case .cancelled: return .failed(reason: "the gateway stopped")
             }

@@ -25,7 +25,7 @@ export function sentenceOf(error, words) {
     ?? words.actionFailed;
 }
 
-/** Gives a job to a rider, or to nobody, and shows what the gateway answers. @param from the rider who has it, or null */
+/** Gives a job to a rider, or to nobody, and shows the gateway's response. @param from the rider who has it, or null */
 export async function assign({request, assigned}, job, to, from) {
   const answer = await (to === null ? request('DELETE', `jobs/${job}/assignment`)
     : request('PUT', `jobs/${job}/assignment`, {rider: to, ...(from && {insteadOf: from})}));

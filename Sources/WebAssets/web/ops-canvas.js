@@ -19,10 +19,10 @@ const COLOURS = {
 /** Colors of clusters by the rank of their worst marker. */
 const CLUSTER_COLOURS = ['--bad', '--warn', '--accent'];
 
-/** The way of the selected job: along streets, or a dotted straight line, which is no route. */
+/** The route of the selected job: along streets, or a dotted straight line if there is none. */
 const WAYS = {route: {lineWidth: 5, globalAlpha: 0.75}, line: {lineWidth: 3, globalAlpha: 1}};
 
-/** How urgent a marker is, for its cluster: 0 needs somebody, 1 is at risk, 2 is fine. */
+/** How urgent a marker is, for its cluster: 0 needs attention, 1 is at risk, 2 is fine. */
 export const rankOf = ({kind, state}) => {
   if (kind === 'job' ? state === 'problem' || state === 'late' : state === 'late' || state === 'silent') return 0;
   return state === 'risk' ? 1 : 2;

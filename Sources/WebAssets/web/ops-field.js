@@ -28,7 +28,7 @@ export function worldY(lat) {
 /** The place of world coordinates. */
 const placeOf = ([x, y]) => ({lat: Math.atan(Math.sinh(Math.PI * (1 - 2 * y))) * 180 / Math.PI, lon: x * 360 - 180});
 
-/** The way of a rider to a destination. */
+/** A rider's route to a destination. */
 export class Way {
   #polyline = null;
   #route = null;

@@ -44,7 +44,7 @@ export class JobPanel {
 
   /**
    * @param texts of statuses, or null; `close()` closes the panel; `actions`: what can be done with the job; `ahead` receives
-   *     the way of its rider, or null
+   *     its rider's route, or null
    */
   constructor(panel, {words, close, actions, ahead}) {
     Object.assign(this, {panel, words, close, actions, ahead, texts: null});

@@ -43,7 +43,7 @@ export const unavailableReasons = [
   'unknown',
 ];
 
-/** The views of the page: the desk, and the engineering figures. */
+/** The views of the page: dispatch and engineering. */
 export const tabs = ['system'];
 
 const FILTERS = {tab: tabs, q: null, need: needs, status: statuses, tracking: trackings, unavailable: unavailableReasons};
@@ -107,7 +107,7 @@ export class JobList {
     this.#rows.set(job, {...row, rider: rider ?? undefined});
   }
 
-  /** A row of an answer that is older than an assignment keeps the rider of the assignment. */
+  /** A row from a response older than an assignment keeps the rider of the assignment. */
   #current = (row, now) => {
     const known = this.#assigned.get(row.job);
     if (known && now < known.until && row.rider !== known.rider && known.old.includes(row.rider)) {
@@ -131,7 +131,7 @@ export class JobList {
   };
 
   /**
-   * Applies an answer. In a list of several pages the version of the first page counts; later changes arrive with the next
+   * Applies a response. In a list of several pages the version of the first page counts; later changes arrive with the next
    * request.
    * @returns whether anything changed
    */

@@ -152,7 +152,7 @@ export class FleetMap {
       (at) => markers[at].job === job || (rider && markers[at].kind === 'rider' && markers[at].rider === rider));
   };
 
-  /** The way of the selected job from where its rider is drawn now. */
+  /** The route of the selected job from where its rider is drawn now. */
   #wayNow = () => {
     const [rider, home] = ['rider', 'job'].map((kind) => {
       const at = this.#chosenMarkers.find((each) => this.#field.markers[each].kind === kind);

@@ -1,5 +1,5 @@
-// The cards beside the jobs: zones, riders, gateways, position quality and activity. Each renders an answer of the gateway. An
-// answer without changes does not touch the card, so that nobody is interrupted while reading.
+// The cards beside the jobs: zones, riders, gateways, position quality and activity. Each renders a response of the
+// gateway. A response without changes does not touch the card, so that nobody is interrupted while reading.
 
 import {locale, make} from './page.js';
 import {timeText} from './page-times.js';
@@ -102,7 +102,7 @@ const stateText = ({state, tasks}, words) => [
 /** To the minute, because a panel that changes every second cannot be read. */
 const heardAgo = (age) => (age < 60_000 ? '< 1 min' : shortAgo(age));
 
-/** `2 free · 1 busy · 4 not available`: of all riders, of whom the answer lists only the first. */
+/** `2 free · 1 busy · 4 not available`: of all riders; the response lists only the first ones. */
 function poolText({count, free, busy}, words) {
   const others = count - free - busy;
   return [words.pool(number.format(free), number.format(busy)), others > 0 && words.notAvailable(number.format(others))]

@@ -18,7 +18,7 @@ export class PlaceBook {
   job(job) { return this.#jobs.get(job) ?? null; }
 
   /**
-   * Where the rider of a job goes next: to the shop, if the gateway says where it is, until the rider has the order.
+   * Where the rider of a job goes next: to the shop, if the gateway reports its location, until the rider has the order.
    * @returns `{kind, lat, lon}` with the kind `vendor` or `destination`, or null
    */
   nextStop({job, kind, status}) {
@@ -44,8 +44,8 @@ export class PlaceBook {
 
   /**
    * Returns the markers: `{id, kind, state, lat, lon, heading, job, rider}`, a rider only once.
-   * @param row returns the row of a job, or null; `riders`: the last answer about riders, by name; `silent`: riders with a task
-   *     who cannot be reached; `isOld`: the connection has been lost for a while
+   * @param row returns the row of a job, or null; `riders`: the last response about riders, by name; `silent`: riders with
+   *     a task who cannot be reached; `isOld`: the connection has been lost for a while
    */
   markers({row, riders, silent, now, isOld = false}) {
     const [moving, markers] = [new Map(), []];

@@ -4,8 +4,8 @@
 
 import {gateway} from './page-gateway.js';
 
-const PAGE = 1_000;          // jobs per answer when a zone is first loaded, so that no answer takes long
-const GIVE_UP = 15_000;      // ms to wait for an answer
+const PAGE = 1_000;          // jobs per response when a zone is first loaded, so that no response takes long
+const GIVE_UP = 15_000;      // ms to wait for a response
 const AGAIN = 3_000;         // ms before a retry
 const REFUSED_AGAIN = 10_000;   // ms before a retry after 401, 403 and 429
 
@@ -16,13 +16,13 @@ let offset = 0;
 /** The gateway's time, in ms since the epoch: the device's clock may be wrong by hours. */
 export const clock = () => Date.now() + offset;
 
-/** @param date of an answer that was just received */
+/** @param date of a response that was just received */
 export function setClock(date) {
   const measured = Date.parse(date) + 500 - Date.now();
   if (Math.abs(measured - offset) > TOLERANCE) offset = measured;
 }
 
-/** A request without a usable answer: `status` of HTTP, or 0 if there was no answer, and the `code` of the problem, if any. */
+/** A request without a usable response: the HTTP `status`, 0 if there was none, and the `code` of the problem, if any. */
 export class RequestFailed extends Error {
   constructor(status, code = '') {
     super(`status ${status} ${code}`);
@@ -38,7 +38,7 @@ export class Poller {
   #isRunning = false;
 
   /**
-   * @param signIn whose `header` is sent. `onState({isOpen, status})` is called after each answer, and when the device
+   * @param signIn whose `header` is sent. `onState({isOpen, status})` is called after each response, and when the device
    *     reports that it is offline. The state is open while the last request for every resource succeeded: without Redis only
    *     some do.
    */
@@ -51,7 +51,7 @@ export class Poller {
 
   /**
    * Requests a resource with `ask()` every `pace` ms, once started. @returns repeats it immediately, dropping a pending
-   * answer
+   * response
    */
   every(pace, ask) {
     const request = {pace, ask, timer: null, turn: 0, isMissed: false};
@@ -74,13 +74,13 @@ export class Poller {
     if (this.#isRunning) for (const request of this.#requests) this.#put(request);
   }
 
-  /** @returns the answer of `GET /api/v1/<path>`. @throws RequestFailed */
+  /** @returns the response to `GET /api/v1/<path>`. @throws RequestFailed */
   get(path) { return this.request('GET', path); }
 
-  /** @returns the answer of `POST /api/v1/<path>`, without a body. @throws RequestFailed */
+  /** @returns the response to `POST /api/v1/<path>`, without a body. @throws RequestFailed */
   post(path) { return this.request('POST', path); }
 
-  /** @param body is sent as JSON, if there is one. @returns the answer; null if it is empty. @throws RequestFailed */
+  /** @param body is sent as JSON, if there is one. @returns the response; null if it is empty. @throws RequestFailed */
   async request(method, path, body) {
     const abort = new AbortController();
     const timer = setTimeout(() => abort.abort(), GIVE_UP);
@@ -112,7 +112,7 @@ export class Poller {
   #put = async (request) => {
     this.#cancel(request);
     const {turn} = request;
-    // `isCurrent`: no newer request has started, so the answer may be shown.
+    // `isCurrent`: no newer request has started, so the response may be shown.
     const isCurrent = () => this.#isRunning && request.turn === turn;
     let wait = request.pace;
     if (!document.hidden) {

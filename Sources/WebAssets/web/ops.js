@@ -39,7 +39,7 @@ let query = readQuery(location.search);
 let list = new JobList();
 let zones = null;
 let texts = null;
-let known = {};             // the last answers other than jobs: riders, gateways, verdicts, audit
+let known = {};             // the last responses other than jobs: riders, gateways, verdicts, audit
 let places = new PlaceBook();
 let isDirty = false;        // the list or a filter changed since the last rendering
 let isMoved = false;        // the places, or what decides how they look, changed since the map was drawn
@@ -54,7 +54,7 @@ const banner = new ConnectionBanner(element('offline'), {
 });
 const say = (topic) => (text) => announcer.say(topic, text);
 const poller = new Poller({signIn, onState: connectionChanged});
-/** The row shows an assignment at once, and the next answer confirms it. */
+/** The row shows an assignment at once, and the next response confirms it. */
 const assigned = (job, rider) => {
   list.assign(job, rider);
   isDirty = true;
@@ -309,7 +309,7 @@ function render() {
   if (isMoved) renderMap();
 }
 
-/** The desk for dispatchers, and the figures for engineers. */
+/** The view for dispatchers and the figures for engineers. */
 function renderTabs() {
   element('tabs').hidden = element('dashboard').hidden;
   for (const link of element('tabs').children) {

@@ -7,7 +7,7 @@ import {tabStorage} from './page-storage.js';
 import {make, put, shared} from './page.js';
 
 const KEPT_AS = 'enroute.token';
-const GIVE_UP = 15_000;      // ms to wait for the answer to a code
+const GIVE_UP = 15_000;      // ms to wait for the response to a code
 const CODE = /(?:^|#in\.)([0-9a-f]{32})$/i;
 
 /** Why a code was rejected, by HTTP status. Other statuses mean that the server is unreachable. */
@@ -29,7 +29,7 @@ function forgetStates() {
   navigator.serviceWorker?.controller?.postMessage({type: 'forget'});
 }
 
-/** Redeems a code. @returns `{status, session}`; status 0 means no answer */
+/** Redeems a code. @returns `{status, session}`; status 0 means no response */
 async function redeemed(code) {
   const abort = new AbortController();
   const timer = setTimeout(() => abort.abort(), GIVE_UP);
@@ -80,7 +80,7 @@ export class SignIn {
   }
 
   /**
-   * The session from the server: `{token, role, person}`; null if signed out. Only the gateway says that it has expired,
+   * The session from the server: `{token, role, person}`; null if signed out. Only the gateway reports that it has expired,
    * because the local clock may be wrong, and may be corrected at any time.
    */
   get session() {

@@ -5,7 +5,7 @@
 import {sentence} from './enroute-words.js';
 import {make, put} from './page.js';
 
-/** ms to wait for an answer. After that the rider sees an error, and the state is requested once the network is back. */
+/** ms to wait for a response. After that the rider sees an error, and the state is requested once the network is back. */
 export const DECLARED_WITHIN = 10_000;
 
 /** ms for which a message stays, and for which one with links stays. */
@@ -92,7 +92,7 @@ export class Availability {
       this.#pending = null;
       this.#tell(error);
       this.#shown = {code: error.code, state: error.code === 'active_task' ? stateOf(this.#rider) : null};
-      // The change may have succeeded although the answer was lost, so query the gateway.
+      // The change may have succeeded although the response was lost, so query the gateway.
       if (error.code !== 'active_task') this.on.recheck();
     }
     this.#render();

@@ -24,22 +24,22 @@ const NOT_SENT = ['network', 'request_in_progress'];
 const isWhole = (change) => change === 'snapshot' || change === 'reset';
 
 /**
- * A request that runs once at a time for data that may change meanwhile. An answer from before a change is discarded, and the
+ * A request that runs once at a time for data that may change meanwhile. A response from before a change is discarded, and the
  * request is repeated.
  */
 export class LatestRequest {
   #turn = 0;
   #asking = null;
 
-  /** @param {() => Promise<Answer>} ask never throws. @param {(answer: Answer) => void} take receives the newest answer */
+  /** @param {() => Promise<Answer>} ask never throws. @param {(answer: Answer) => void} take receives the newest response */
   constructor(ask, take) {
     Object.assign(this, {ask, take});
   }
 
-  /** Marks the data as changed, so that a pending answer is out of date. */
+  /** Marks the data as changed, so that a pending response is out of date. */
   changed() { this.#turn += 1; }
 
-  /** @returns {Promise<void>} resolves after an up-to-date answer was received */
+  /** @returns {Promise<void>} resolves after an up-to-date response was received */
   now() {
     this.#asking ??= this.#ask().finally(() => { this.#asking = null; });
     return this.#asking;
@@ -227,7 +227,7 @@ export class Jobs {
     this.on.changed();
   }
 
-  /** Takes a step. A final one can be undone first. Without a connection it is sent later. @param step one of `verbsOf` */
+  /** Performs a step. A final one can be undone first. Without a connection it is sent later. @param step one of `verbsOf` */
   async take(job, step) {
     const known = this.#jobs.get(job);
     if (!known || known.busy) return;
@@ -267,7 +267,7 @@ export class Jobs {
     this.on.changed();
   };
 
-  /** @param waiting `{step, key}`; the key lets the gateway recognize a request whose answer was lost */
+  /** @param waiting `{step, key}`; the key lets the gateway recognize a request whose response was lost */
   #send = async (known, {step: {verb, path, body}, key}) => {
     const {words} = this;
     const {job} = known;

@@ -12,7 +12,7 @@ const APP_KEPT_AS = 'enroute.navigation';
 /** ms within which an app opens; after that none is installed. */
 export const APP_OPENS_WITHIN = 2_500;
 
-/** Where an answer leads: its degrees are texts. */
+/** The destination in a response; its degrees are texts. */
 function placeOf({lat, lon}) {
   const place = {lat: Number(lat), lon: Number(lon)};
   return lat !== undefined && Number.isFinite(place.lat) && Number.isFinite(place.lon) ? place : null;

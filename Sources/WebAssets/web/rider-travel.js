@@ -328,7 +328,7 @@ export class Travel {
   #keep = (jobs) => { tabStorage().setItem(JOBS_KEPT_AS, JSON.stringify(jobs)); };
 }
 
-/** Whether the gateway did not answer, so that the request may have been executed or not. */
+/** Whether the gateway did not respond, so that the request may or may not have been executed. */
 const isUnheard = ({code}) => ['network', 'unavailable'].includes(code);
 
 function kept() {

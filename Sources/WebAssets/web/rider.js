@@ -40,7 +40,7 @@ document.title = words.title;
 languageSwitch(element('language'));
 put(element('shift-title'), words.oneMoment);
 
-/** The rider's state at the gateway; null without a zone, undefined before the first answer. */
+/** The rider's state at the gateway; null without a zone, undefined before the first response. */
 let rider;
 
 const announcer = new Announcer(element('announcer'), {quiet: QUIET});
@@ -200,7 +200,7 @@ function render() {
 
 // ---- signing in ----
 
-/** Whether signing in is in progress, so that late answers to the previous session do not start it again. */
+/** Whether signing in is in progress, so that late responses to the previous session do not start it again. */
 let isSigningIn = false;
 async function signInAnew(reason = shared.signInExpired) {
   if (isSigningIn) return;

@@ -11,7 +11,7 @@ let loading = null;
 async function loadStreets() {
   const answer = await fetch(`${gateway}/assets/streets.geojson`).catch(() => null);
   if (answer?.status === 200) return answer.json().catch(() => null);
-  // Without an answer the next map tries again.
+  // Without a response the next map tries again.
   if (!answer?.ok) loading = null;
   return null;
 }

@@ -1,5 +1,5 @@
 // The first state, before a socket is open. For a signed-in customer the server renders it into the page as JSON. Otherwise
-// the page requests its own address with the credential and takes the state from the answer.
+// the page requests its own address with the credential and takes the state from the response.
 
 import {gateway} from './page-gateway.js';
 
@@ -55,11 +55,11 @@ function started(header) {
  * @param header for `Authorization`
  * @returns `{snapshot, age, clockOffset, names, more}` with the age of the state in ms, by how many ms the gateway's clock is
  *     ahead, texts in the form of `GET texts`, and what the snapshot does not contain (`Story`); `{refusal}`; or null if there
- *     was no answer
+ *     was no response
  */
 export const firstState = async (header) => here ?? await stateNow(header);
 
-/** Requests the state from the gateway, in the same form. @param cache with `reload`, worker.js answers with no cached state */
+/** Requests the state from the gateway, in the same form. @param cache with `reload`, worker.js returns no cached state */
 export async function stateNow(header, cache = 'no-store') {
   const abort = new AbortController();
   let timer;
@@ -83,10 +83,10 @@ export async function stateNow(header, cache = 'no-store') {
   }
 }
 
-/** Whether an answer has a state of the gateway, not one that worker.js cached. */
+/** Whether a response has a state from the gateway, not one that worker.js cached. */
 export const isFresh = (answer) => Boolean(answer?.snapshot) && !answer.snapshot.kept;
 
-/** Requests the state until the gateway answers with it, or says that there is no such order. */
+/** Requests the state until the gateway returns it or reports that there is no such order. */
 export async function freshState(header) {
   for (;;) {
     const answer = await stateNow(header, 'reload');
@@ -95,7 +95,7 @@ export async function freshState(header) {
   }
 }
 
-/** Loads the texts in a language; null if there was no answer. */
+/** Loads the texts in a language; null if there was no response. */
 export async function statusTexts(language) {
   const answer = await fetch(`${gateway}/api/v1/texts?language=${language}`).catch(() => null);
   return answer?.ok ? answer.json().catch(() => null) : null;

@@ -18,7 +18,7 @@ const FREE = {paddingTopLeft: [isRightToLeft ? 80 : 44, 80], paddingBottomRight:
 const LOOK_EVERY = 1_000;
 // Zoom levels by which the camera must get closer to be worth a move.
 const WORTH = 1;
-/** The way ahead: along streets where the gateway sent a route, otherwise a dotted straight line, which is no route. */
+/** The route ahead: along streets if the gateway sent one, otherwise a dotted straight line. */
 const WAYS = {
   route: {weight: 5, opacity: 0.75, dashArray: null}, line: {weight: 3, opacity: 1, dashArray: '1 9'},
 };
@@ -103,7 +103,7 @@ export class TrackMap {
     if (isNewVehicle) this.#draw(this.now());
   }
 
-  /** Puts a pin to a place, or removes it. @returns whether that changed anything */
+  /** Sets a pin at a place, or removes it. @returns whether that changed anything */
   #pin = (name, place, icon, alt) => {
     const there = this.#pins[name]?.getLatLng();
     if (place?.lat === there?.lat && place?.lon === there?.lng) return false;
@@ -114,7 +114,7 @@ export class TrackMap {
     return true;
   };
 
-  /** Takes a position. The first one is shown immediately; the marker moves to the following ones. @param age ms */
+  /** Shows a position. The first appears immediately; the marker moves to the following ones. @param age ms */
   take(position, {age = 0, atOnce = false} = {}) {
     const isFirst = this.movement.isEmpty;
     this.movement.take(position, this.now(), {age, atOnce});
@@ -124,7 +124,7 @@ export class TrackMap {
     this.#run();
   }
 
-  /** Takes the way ahead, or removes it. @param route the member `route` of the arrival time */
+  /** Shows the route ahead, or removes it. @param route the member `route` of the arrival time */
   ahead(route) {
     const polyline = route?.polyline ?? null;
     if (polyline === this.#polyline) return;

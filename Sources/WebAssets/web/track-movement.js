@@ -79,7 +79,7 @@ export class Movement {
   #top = LEAST_TOP;
   // `{from, to, at}`: a rotation that started at `at`; null while no heading is known.
   #heading = null;
-  // The way ahead, a Route.
+  // The route ahead, a Route.
   #route = null;
   // Where the position is on the route, m from its start; null while it is not on it.
   #along = null;
@@ -115,7 +115,7 @@ export class Movement {
   get along() { return this.#along; }
 
   /**
-   * Takes a position.
+   * Adds a position.
    * @param position `{lat, lon, at, spd?, hdg?}`; `at` in ms by the phone's clock, spd in m/s, hdg in degrees from north.
    * @param now when it arrived.
    * @param age how old it was on arrival, in ms.

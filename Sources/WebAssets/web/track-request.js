@@ -2,14 +2,14 @@
 
 import {gateway} from './page-gateway.js';
 
-/** ms after which a request without an answer has failed. */
+/** ms after which a request without a response has failed. */
 const GIVE_UP = 10_000;
 
 /**
  * A request of the gateway's REST interface.
  *
  * @param header for `Authorization` @param more further headers
- * @returns its status; 0 without an answer
+ * @returns its status; 0 without a response
  */
 export async function send(method, path, body, header, more) {
   const abort = new AbortController();

@@ -15,11 +15,11 @@ export class Story {
   order = null;
   /** What the customer may do: `{note?, cancelFrom?, tag?}`, or null. */
   can = null;
-  /** Whether the gateway has said the above. Neither messages nor a cached page contain the place and what is possible. */
+  /** Whether the gateway has sent the above. Messages and a cached page contain neither the place nor what is possible. */
   isRead = false;
   #status = null;
 
-  /** Takes what the server rendered: `{times?, shop?, rider?, can?}`. What messages said is newer. @param isFresh not cached */
+  /** Takes what the server rendered: `{times?, shop?, rider?, can?}`. Messages are newer. @param isFresh not cached */
   read({times = {}, shop = null, rider = null, can = null} = {}, isFresh = true) {
     this.times = {...times, ...this.times};
     if (!isFresh) return;
@@ -28,7 +28,7 @@ export class Story {
     [this.can, this.isRead] = [can, true];
   }
 
-  /** Takes a view. @returns whether the job was done just now, before the customer's eyes */
+  /** Shows a view. @returns whether the job was just completed while the customer was watching */
   take(view) {
     if (!view.known) return false;
     const before = this.#status;

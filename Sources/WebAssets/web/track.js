@@ -152,10 +152,10 @@ async function corrected() {
   return isFresh(answer) && answer.snapshot.id !== view.id ? answer : null;
 }
 
-/** Whether a link shows with this answer how the job ended, without a session. */
+/** Whether this response shows how the job of a link ended, without a session. */
 const isEnd = (answer) => signIn.isGuest && DONE_WITH.includes(answer?.snapshot?.status);
 
-/** The session of a link is refused once its job has ended. The gateway says how it ended, or that the link has expired. */
+/** The session of a link is refused once its job has ended. The gateway reports how it ended, or that the link has expired. */
 async function readEnd() {
   if (isReadingEnd || isPast) return;
   isReadingEnd = true;
@@ -176,7 +176,7 @@ async function readStory() {
   takeStory(answer);
 }
 
-/** @returns what the customer may do, or null without an answer of the gateway */
+/** @returns what the customer may do, or null if the gateway did not respond */
 function takeStory(answer) {
   if (!isFresh(answer) || isPast || isEnd(answer) || view.refused || isTakenAway(view)) return null;
   story.read(answer.more);

@@ -7,7 +7,7 @@ const STATES = 'enroute-states-1';
 const PATIENCE = 3_000;                  // ms to wait for the network before a cached response is used
 const KEEP = 24 * 3_600_000;             // ms for which a cached state is useful
 const MOST_STATES = 20;
-const REPEATED = 600_000;                // ms in which a message may come twice: its sender repeats it without an answer
+const REPEATED = 600_000;                // ms in which a message may come twice: its sender repeats it without a response
 /** The address of the gateway, which may have a path prefix, with a slash at its end: this file is in its top folder. */
 const GATEWAY = new URL('.', location);
 

@@ -45,7 +45,7 @@
             case .body(let part):
                 self.response?.body.append(contentsOf: part.readableBytesView)
                 guard let size = self.response?.body.count, size > NIOTransport.mostAnswerBytes else { return }
-                self.fail(context, TransportError("The answer is longer than \(NIOTransport.mostAnswerBytes) bytes."))
+                self.fail(context, TransportError("The response is longer than \(NIOTransport.mostAnswerBytes) bytes."))
             case .end:
                 if let response { self.promise.succeed(response) }
                 context.close(promise: nil)
@@ -54,7 +54,7 @@
 
         func channelInactive(context: ChannelHandlerContext) {
             // Does nothing after the response, because a promise is completed once.
-            self.promise.fail(TransportError("The connection ended before the answer."))
+            self.promise.fail(TransportError("The connection ended before the response."))
             context.fireChannelInactive()
         }
 

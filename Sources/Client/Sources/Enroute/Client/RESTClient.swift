@@ -181,7 +181,7 @@ public struct RESTClient: Sendable {
             return try JSONDecoder().decode(Body.self, from: answer.body)
         } catch {
             throw EnrouteError(
-                .internal, "The answer to \(method) \(path) has another form.", httpStatus: answer.status)
+                .internal, "The response to \(method) \(path) is invalid.", httpStatus: answer.status)
         }
     }
 
@@ -201,7 +201,7 @@ public struct RESTClient: Sendable {
         var followed = FollowedView(job: job)
         let now = Date().timeIntervalSince1970 * 1000
         _ = followed.apply(.subscribed(job, snapshot), at: Moment(now: now, wall: now))
-        guard let view = followed.view else { throw EnrouteError(.internal, "The answer has no snapshot.") }
+        guard let view = followed.view else { throw EnrouteError(.internal, "The response has no snapshot.") }
         return view
     }
 

@@ -33,7 +33,7 @@ public struct URLSessionTransport: Transport {
         asked.httpBody = request.body
         for (name, value) in request.headers { asked.setValue(value, forHTTPHeaderField: name) }
         let (data, response) = try await self.session.data(for: asked)
-        guard let answer = response as? HTTPURLResponse else { throw TransportError("The answer is not HTTP.") }
+        guard let answer = response as? HTTPURLResponse else { throw TransportError("The response is not HTTP.") }
         var headers: [String: String] = [:]
         for (name, value) in answer.allHeaderFields { headers["\(name)".lowercased()] = "\(value)" }
         return TransportResponse(status: answer.statusCode, headers: headers, body: data)
