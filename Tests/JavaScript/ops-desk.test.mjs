@@ -85,6 +85,13 @@ test('D3, D23: the queue lists failed, without rider, lost, silent and late jobs
   assert.equal(needOf(row('fine'), NOW), null);
 });
 
+test('a visit planned for later needs no reachable rider until six hours before its window ends', () => {
+  const visit = (promisedBy) => row('a', {status: 'assigned', rider: 'carl', promisedBy});
+  const silent = new Set(['carl']);
+  assert.equal(needOf(visit(NOW + 20 * 60 * MINUTE), NOW, silent), null);
+  assert.equal(needOf(visit(NOW + 5 * 60 * MINUTE), NOW, silent), 'silent');
+});
+
 test('a job whose address was not found needs attention, whatever its status', () => {
   for (const geocoding of ['low', 'none']) {
     for (const status of ['pending_vendor_acceptance', 'in_transit']) {

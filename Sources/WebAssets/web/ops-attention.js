@@ -51,7 +51,7 @@ const NEEDS = {
   no_rider: isWithoutRider,
   address: (row) => Boolean(row.geocoding),
   lost: (row) => row.tracking === 'lost',
-  silent: (row, now, silent) => row.tracking === 'stale' || silent.has(row.rider),
+  silent: (row, now, silent) => row.tracking === 'stale' || (silent.has(row.rider) && now >= neededAt(row)),
   late: (row, now) => lateness(row, now)?.state === 'late',
 };
 
