@@ -309,7 +309,7 @@ extension DemoTests.Running {
         try await self.read("jobs/\(job)", token)
     }
 
-    /// A REST answer as operations see it.
+    /// A REST response as operations see it.
     func read(_ path: String, _ token: String) async throws -> [String: Any] {
         let desk = try await self.origins()["desk"] ?? ""
         var request = HTTPClientRequest(url: "\(desk)/api/v1/\(path)")

@@ -59,7 +59,7 @@ import Testing
                         // The request, and the socket.
                         try await becomes("it follows") { try await proxy.connectionCount == 2 }
                     }
-                    // Nothing listens here now. Then a load balancer answers that it has no gateway.
+                    // Nothing listens here now. Then a load balancer reports that it has no gateway.
                     try await becomes("it has tried again") { try await proxy.connectionCount >= 4 }
                     try await ProviderServer.running(port: port, { _ in .json("no gateway", status: 503) }) {
                         balancer in

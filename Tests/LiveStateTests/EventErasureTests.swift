@@ -62,7 +62,7 @@ import Testing
         guard case .erased = erased else { throw BadMessage("\(erased)") }
     }
 
-    @Test func `an erasure that is repeated while the endpoint is down keeps the event about it, which is due at once`()
+    @Test func `a repeated erasure while the endpoint is down keeps the event about it, which is due at once`()
         async throws
     {
         try await self.stage { stage, store in

@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `the first answer is used, and no other provider is queried`() async throws {
+    @Test func `the first response is used, and no other provider is queried`() async throws {
         try await Self.site(azure: ProviderFixtures.azureMaps) { site in
             let found = await site.find()
             #expect(found?.source == .azureMaps && found?.answer.seconds == 1020)
@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test(arguments: [ProviderServer.Answer.silence, .stuck(#"{"type":"#)])
-    func `a provider that is silent or stops in the middle times out, and the next one answers`(
+    func `a provider that is silent or stops halfway times out, and the next one answers`(
         answer: ProviderServer.Answer
     ) async throws {
         try await Self.site(azure: { _ in answer }, longestWait: .milliseconds(500)) { site in

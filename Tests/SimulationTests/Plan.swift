@@ -34,7 +34,7 @@ struct Plan: CustomStringConvertible {
     let maxInFlight: Int
     /// Repairs after a loss start within this time.
     let spread: UInt64
-    /// The usual maximum delay of a packet, per link: one may be much slower than its neighbours.
+    /// The usual maximum delay of a packet, per link: one may be much slower than its neighbors.
     let latencies: [UInt64]
     let calmAt: UInt64
     /// One in this many subscriptions (plus one) ends immediately because its slot moves.

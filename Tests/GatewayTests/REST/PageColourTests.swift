@@ -16,9 +16,9 @@ import Testing
     }
 
     @Test(arguments: ["", "#", "#12345", "#1234567", "12345", "##12345", "#12345g", "#+12345", "#１２３４５６"])
-    func `only six hexadecimal digits are a colour`(text: String) { #expect(PageColour(text) == nil) }
+    func `only six hexadecimal digits are a color`(text: String) { #expect(PageColour(text) == nil) }
 
-    @Test func `a colour is written in the form in which it was read`() throws {
+    @Test func `a color is written in the form in which it was read`() throws {
         #expect(try Self.colour("#0A5bC4").css == "#0a5bc4")
         #expect(try Self.colour("0A5bC4").css == "#0a5bc4")
     }

@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func `pages have the operator's logo, colours and support link, and the customer's page the name`()
+    @Test func `pages have the operator's logo, colors and support link, and the customer's page the name`()
         async throws
     {
         try await Self.run {
