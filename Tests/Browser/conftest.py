@@ -178,7 +178,7 @@ def browser_with_windows(playwright):
 
 @pytest.fixture
 def open_devices(browser, request):
-    """open_devices(site): browsers for a site of the test's own. Their evidence is checked at the end of the test."""
+    """open_devices(site): browsers for the test's own site. Their evidence is checked at the end of the test."""
     opened: list[tuple[Devices, Evidence]] = []
 
     def open_for(site: Site) -> Devices:

@@ -75,7 +75,7 @@ class Evidence:
     # Evidence that is stored after a failure
 
     def keep(self, folder: Path) -> None:
-        """Stores screenshots, texts and logs, if the browser still answers. All coordinates in them are invented."""
+        """Stores screenshots, texts and logs if the browser still responds. All coordinates in them are invented."""
         folder.mkdir(parents=True, exist_ok=True)
         said = {"origin": self.origin, "errors": self.errors, "offences": self.offences, "console": self.console,
                 "sockets": self.sockets, "answers": self.answers}

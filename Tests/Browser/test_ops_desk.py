@@ -133,7 +133,7 @@ def test_a_row_has_its_new_rider_before_the_list_does(order_system, look, zone, 
     action(page, "assign").click()
     page.get_by_role("button", name=second).click()
     expect(page.locator("#job .result")).to_contain_text(f"{job.name} is assigned to {second}.")
-    # No answer with a change arrives.
+    # No response with a change arrives.
     expect(row(page, job).locator(".c-rider")).to_have_text(second)
     expect(page.locator("#job .facts").first).to_contain_text(second)
 

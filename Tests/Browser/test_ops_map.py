@@ -1,4 +1,4 @@
-"""The map of the dispatcher's desk: riders and destinations of a zone arrive over one WebSocket and are drawn on a canvas."""
+"""The map of the operations page: riders and destinations of a zone arrive over one WebSocket and are drawn on a canvas."""
 
 import math
 import random

@@ -13,7 +13,7 @@ from rider_page import RiderPage, go_online
 LOCATED = {"permissions": ["geolocation"], "geolocation": ROME}
 SHOP = {"lat": 41.8930, "lon": 12.4830, "name": "Da Gino", "address": "Via Appia 1"}
 PIZZA = {"lat": 41.8990, "lon": 12.4700, "name": "Pizza Pia", "address": "Via Roma 9"}
-# From 41.89, 12.48 by two corners to HOME's neighbourhood: an encoded polyline.
+# From 41.89, 12.48 by two corners to HOME's neighborhood: an encoded polyline.
 ROUTE = r"ost~F_odkAo}@oK?_q@g^od@"
 
 

@@ -70,7 +70,7 @@ class Connection:
             self.has_ended = True
 
     async def close(self, code: int, reason: str) -> None:
-        """Does not wait for the answer of the client."""
+        """Does not wait for the client's answer."""
         self.has_ended = True
         asyncio.create_task(self.socket.close(code, reason))
 

@@ -55,7 +55,7 @@ def changed(lines: list[str], changes: dict[str, str]) -> list[str]:
 
 
 def get(port: int, path: str, is_secure: bool = False, headers: dict | None = None) -> tuple[int, str]:
-    """The status and the body of an answer. Raises OSError or HTTPException without one."""
+    """The status and the body of a response. Raises OSError or HTTPException without one."""
     connection = (http.client.HTTPSConnection("127.0.0.1", port, timeout=bounds.ANSWER_SECONDS, context=UNVERIFIED)
                   if is_secure else http.client.HTTPConnection("127.0.0.1", port, timeout=bounds.ANSWER_SECONDS))
     try:

@@ -83,7 +83,7 @@ class Stage(contextlib.ExitStack):
         return holder.getsockname()[1]
 
     def service(self, answer: Callable[[BaseHTTPRequestHandler], tuple[int, str]], port: int = 0) -> ThreadingHTTPServer:
-        """Starts an HTTP service of somebody else, whose answers are status and JSON."""
+        """Starts somebody else's HTTP service, whose responses are status and JSON."""
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:

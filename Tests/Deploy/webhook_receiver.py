@@ -61,7 +61,7 @@ class Receiver:
             request_queue_size = 128
 
             def handle_error(self, request, client_address):
-                """A gateway that was killed, or an answer that nobody reads to its end."""
+                """A gateway that was killed, or a response that nobody reads to its end."""
 
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate, key)

@@ -140,7 +140,7 @@ class Interface:
 
     @staticmethod
     def _content(answer: Answer) -> bytes:
-        """Returns the body without its content coding: large answers are compressed if the request accepts gzip."""
+        """Returns the body without its content coding: large responses are compressed if the request accepts gzip."""
         return gzip.decompress(answer.body) if answer.headers.get("content-encoding") == "gzip" else answer.body
 
     def _problem(self, answer: Answer, media: str, is_again: bool) -> str | None:

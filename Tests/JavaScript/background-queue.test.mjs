@@ -1,4 +1,4 @@
-// Background reports as values: which fixes are reported, when, and what an answer changes. And what is stored survives
+// Background reports as values: which fixes are reported, when, and what a response changes. What is stored survives
 // everything that a store may return.
 
 import assert from 'node:assert/strict';

@@ -41,7 +41,7 @@ test('listeners learn that a job is visible again, even if it has not changed', 
   assert.equal(follow.view.status, 'on_the_way');
 });
 
-test('listeners learn that the next session may not see the job, either', async () => {
+test('listeners learn that the next session may not see the job either', async () => {
   const {sockets, clock, told, signOut, signIn} = await followed();
   await signOut();
   await signIn();
@@ -64,7 +64,7 @@ test('a job that is followed after the connection was refused is refused at once
   assert.deepEqual([told, late.view.known], [[['snapshot', null]], true]);
 });
 
-test('a second follower of a refused job learns it too, and both see the job after the next sign-in', async () => {
+test('a second follower of a refused job is notified too, and both see the job after the next sign-in', async () => {
   const {enroute, sockets, clock, told, signOut, signIn} = await followed();
   await signOut();
   const second = [];

@@ -1,4 +1,4 @@
-// Requests to the REST API: credentials, answers, and the error of failed requests.
+// Requests to the REST API: credentials, responses, and the error of failed requests.
 
 import assert from 'node:assert/strict';
 import {createServer} from 'node:http';
@@ -15,7 +15,7 @@ const answering = (status, body, headers = {}) => {
   return {fetch, asked};
 };
 
-test('a request carries the credential and returns the answer', async () => {
+test('a request carries the credential and returns the response', async () => {
   const {fetch, asked} = answering(201, '{"a":1}', {ETag: '"x"'});
   const {enroute} = await open({fetch});
   const answer = await enroute.rest('POST', '/jobs', {body: {b: 2}, headers: {'Idempotency-Key': 'k'}});
@@ -52,7 +52,7 @@ test('a problem document is thrown with its code, members and retry time', async
   });
 });
 
-test('an error without a problem document is thrown alike; a missing answer is a network error', async () => {
+test('an error without a problem document is thrown alike; a missing response is a network error', async () => {
   const odd = await open({fetch: answering(502, '<html>').fetch});
   await assert.rejects(odd.enroute.rest('GET', '/x'), {code: 'internal', message: 'HTTP 502', retry: true,
     status: 502});
@@ -108,7 +108,7 @@ test('a failure names its cause, as far as the platform does', async () => {
   assert.deepEqual(reasons, [cause.message, '', 'the gateway\u2019s']);
 });
 
-test('a credential that does not arrive in time fails the request like a missing answer', async () => {
+test('a credential that does not arrive in time fails the request like a missing response', async () => {
   const {fetch, asked} = answering(200, '{}');
   let isHanging = false;
   const credential = () => (isHanging ? new Promise(() => {}) : {token: 't'});

@@ -121,7 +121,7 @@ test('an assignment is shown until the list has it, even if an older response ar
   assert.equal(list.row('a').rider, 'ben');
 });
 
-test('an assignment that another one follows, or that unassigns the rider, hides the state before both', () => {
+test('after two assignments in a row, rows from before either of them are hidden', () => {
   const list = new JobList();
   list.take(all(row('a', {rider: 'ben'})));
   list.assign('a', 'dora', 0);
@@ -136,7 +136,7 @@ test('an assignment that another one follows, or that unassigns the rider, hides
   assert.equal(list.row('a').rider, 'emil');
 });
 
-test('an assignment that is never listed is not shown for long', () => {
+test('an assignment that never appears in the list is soon no longer shown', () => {
   const list = new JobList();
   list.take(all(row('a', {rider: 'ben'})));
   list.assign('a', 'dora', 0);

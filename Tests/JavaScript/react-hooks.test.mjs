@@ -80,7 +80,7 @@ globalThis.setTimeout = (action, delay, ...all) => {
 };
 globalThis.clearTimeout = (timer) => { if (!lingering.delete(timer)) stopTimer(timer); };
 
-/** Lets the time pass for which a job is followed after its last component is gone. */
+/** Advances the time for which a job is still followed after its last component is gone. */
 const linger = () => {
   const due = [...lingering];
   lingering.clear();

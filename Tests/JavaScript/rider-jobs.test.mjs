@@ -227,13 +227,13 @@ test('the route is loaded again with each snapshot, but not for a position or a 
   assert.equal(prepared.length, 1);
 });
 
-/** The answers of a gateway, given one by one. */
+/** The responses of a gateway, given one by one. */
 function answers() {
   const waiting = [];
   return {waiting, ask: () => new Promise((resolve) => { waiting.push(resolve); })};
 }
 
-test('an answer from before a change does not replace a newer state', async () => {
+test('a response from before a change does not replace a newer state', async () => {
   const {waiting, ask} = answers();
   const taken = [];
   const riderRequest = new LatestRequest(ask, (answer) => taken.push(answer));

@@ -12,7 +12,7 @@ const words = {badVendorAddress: 'bad address', navigateNetwork: 'no network', n
 const refusal = (code) => Object.assign(new Error(code), {code});
 const way = (name) => ({body: {...(name && {name}), candidates: []}});
 
-/** A rider's navigation, with the test acting as the gateway: `answer` is its answer about the route. */
+/** A rider's navigation, with the test acting as the gateway: `answer` is its response about the route. */
 function rider() {
   const world = {asked: 0, named: [], answer: async () => way('Da Remo')};
   world.navigation = new Navigation(new Place(), words, () => { world.asked += 1; return world.answer(); }, {

@@ -14,7 +14,7 @@ const CAN = {note: '', cancelFrom: ['pending_vendor_acceptance', 'allocation_fai
 
 Object.defineProperty(Place.prototype, 'id', {get() { return this.getAttribute('id') ?? ''; }});
 
-/** The panel, what it sent, and the answers that it gets. */
+/** The panel, what it sent, and the responses that it gets. */
 function panel({can = CAN, view = EARLY, answers = [], nows = [], isSameTab = false} = {}) {
   if (!isSameTab) sessionStorage.clear();
   const [place, headline, sent, said] = [new Place(), new Place(), [], []];
@@ -100,7 +100,7 @@ test('cancelling asks first, and keeping the order sends nothing', async () => {
   assert.deepEqual(sent, []);
 });
 
-test('a cancellation without an answer is repeated under the same key', async () => {
+test('a cancellation without a response is repeated under the same key', async () => {
   const {tap, sent, place} = panel({answers: [0, 200]});
   await tap('cancel-open');
   await tap('cancel-confirm');
@@ -172,7 +172,7 @@ test('a job that changes all the time is not tried forever, and without a state 
   }
 });
 
-test('a note whose answer was lost counts as saved', async () => {
+test('a note whose response was lost counts as saved', async () => {
   const now = {...TAGGED, note: 'Ring twice', tag: '"e.1-0.2-d"'};
   const {tap, type, sent, said} = panel({can: TAGGED, answers: [0, 412], nows: [TAGGED, now]});
   await tap('note-open');

@@ -259,7 +259,7 @@ test('on a route the marker turns with the street and not into the houses', () =
   assert.ok(metersApart(movement.at(T + RECKONING), onward(BEND, 0, 30)) < 0.5);
 });
 
-test('on a route the marker glides along the street, and a new or lost route is no leap', () => {
+test('on a route the marker glides along the street, and a new or lost route causes no leap', () => {
   const movement = new Movement();
   movement.follow(bentRoute(), T);
   movement.take(driving(8), T);

@@ -84,7 +84,7 @@ test('US-072 AC-005: a position becomes stale after 30 s without a message from 
   assert.equal(seen(underway(), {now: 1_000 + 75_000}).age, 'Last updated 1 minute ago');
 });
 
-test('US-072 AC-005: a position that the gateway calls stale is stale whatever the local clock says', () => {
+test('US-072 AC-005: a position that the gateway calls stale is stale, whatever the local clock shows', () => {
   const stale = {tracking: 'stale', text: 'stale', positionAgeMs: 12_000, unavailable: 'unavailable_network'};
   const view = underway('service', stale);
   const {isStale, detail} = seen(view);

@@ -36,7 +36,7 @@ class Caches {
   get text() { return JSON.stringify([...this.all].map(([name, entries]) => [name, [...entries]])); }
 }
 
-/** A worker and its network, which gives the answers of `network`. @param prefix the path below which the gateway is */
+/** A worker and its network, which gives the responses of `network`. @param prefix the path below which the gateway is */
 function worker(network, prefix = '') {
   const listeners = {};
   const caches = new Caches();

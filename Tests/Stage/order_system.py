@@ -19,7 +19,7 @@ UNVERIFIED = ssl._create_unverified_context()
 
 
 class Refused(Exception):
-    """The gateway's answer was not 2xx."""
+    """The gateway's response was not 2xx."""
 
     def __init__(self, status: int, problem: dict, what: str):
         super().__init__(f"{what}: {status} {problem}")
@@ -93,7 +93,7 @@ class OrderSystem:
         self.ask("DELETE", f"grants/{what}/{name}")
 
     def ask(self, method: str, path: str, body: dict | None = None, bearer: str | None = None) -> dict:
-        """Raises Refused unless the answer is 2xx, and OSError without an answer."""
+        """Raises Refused unless the response is 2xx, and OSError without a response."""
         address = urlsplit(self.site.url)
         if address.scheme == "https":
             connection = http.client.HTTPSConnection(
