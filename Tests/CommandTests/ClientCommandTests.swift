@@ -175,8 +175,7 @@ import Testing
         }
     }
 
-    @Test func `a gateway with its own CA is used over TLS only when the CA is named`() async throws
-    {
+    @Test func `a gateway with its own CA is used over TLS only when the CA is named`() async throws {
         try await RoadTests.withFolder { folder in
             try await withServer { redis in
                 let ca = folder.appending(path: "certificate.pem").path

@@ -57,8 +57,7 @@ import Testing
         throw BadMessage("the pages do not end")
     }
 
-    @Test func `people list their own jobs, newest first, and services those of anybody and of zones`() async throws
-    {
+    @Test func `people list their own jobs, newest first, and services those of anybody and of zones`() async throws {
         try await Self.run { gateway in
             try await Self.create(gateway, "a", customer: "anna", rider: "rider-1")
             try await Self.create(gateway, "b", customer: "bert", rider: "rider-1")

@@ -93,8 +93,7 @@ import Telemetry
         }
     }
 
-    @Test func `a request with an unsupported method gets 405 with the supported ones`() async throws
-    {
+    @Test func `a request with an unsupported method gets 405 with the supported ones`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 for (method, path, allowed) in [
@@ -116,8 +115,7 @@ import Telemetry
         }
     }
 
-    @Test func `every reference resolves, and every schema, parameter, header and response is used`() throws
-    {
+    @Test func `every reference resolves, and every schema, parameter, header and response is used`() throws {
         for document in try Self.documents() {
             let references = Set(Self.all(document).compactMap { $0["$ref"]?.text })
             for reference in references { #expect(document.at(reference) != nil, "\(reference)") }

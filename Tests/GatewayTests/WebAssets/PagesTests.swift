@@ -84,8 +84,7 @@ import Testing
         }
     }
 
-    @Test func `every response forbids other origins, referrers and indexing`() async throws
-    {
+    @Test func `every response forbids other origins, referrers and indexing`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 for path in ["/track/job-1", "/rider", "/ops", "/assets/track.js", "/none", "/api/v1/jobs/job-1"] {
