@@ -160,7 +160,7 @@ import Testing
 
     private static let secret = ["ENROUTE_TOKEN_SECRET": "a secret of at least thirty-two bytes"]
 
-    @Test func `inspect lists what a token permits, and why it permits no more`() async throws {
+    @Test func `inspect lists what a token permits and why it does not permit more`() async throws {
         let made = try await CommandTests.run(["token", "remo", "--role", "rider"], environment: Self.secret)
         let token = made.output.trimmingCharacters(in: .whitespacesAndNewlines)
         let outcome = try await CommandTests.run(["token", "inspect", token], environment: Self.secret)
