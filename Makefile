@@ -1,12 +1,12 @@
-# Enroute. `make help` lists what there is to do; what is missing is installed first, by apt.
+# Enroute. `make help` lists the targets. Missing packages are installed first, by apt.
 
-# To build and to run.
+# Packages to build and to run Enroute.
 PACKAGES = libhiredis-dev libssl-dev zlib1g-dev redis-server libjs-leaflet util-linux
-# For the tests besides: proxies, enroute.js, the pages in a browser, a queue, the benchmarks' smoke test.
+# Additional packages for the tests: proxies, enroute.js, the pages in a browser, a queue, the benchmarks' smoke test.
 TEST_PACKAGES = haproxy socat nginx-light libnginx-mod-stream prometheus prometheus-alertmanager wget mmdebstrap nodejs node-ws \
     node-redis node-react node-react-dom node-react-test-renderer node-typescript esbuild chromium chromium-headless-shell python3 \
     python3-venv redis-tools iproute2 openssl curl jq valgrind binutils libc6-dbg systemd systemd-container dpkg-dev man-db shellcheck
-# Debian's npm conflicts with builds of Node that bring their own.
+# Debian's npm conflicts with builds of Node that contain their own.
 TEST_PACKAGES += $(shell command -v npm >/dev/null || echo npm)
 SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
@@ -20,7 +20,7 @@ ENROUTE =
 help: ## lists these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
 
-# Words for `enroute demo`, for example DEMO="--tls --speed 4".
+# Options of `enroute demo`, for example DEMO="--tls --speed 4".
 DEMO =
 
 run: build ## shows deliveries in a town, live, with a Redis of its own (DEMO="--tls --speed 4")
@@ -30,7 +30,7 @@ deps: packages .build-tools/requirements.txt ## installs what building and testi
 
 deps compile-tests: PACKAGES += $(TEST_PACKAGES)
 
-# Asks apt only when something is missing. Debian starts a redis-server with the package; ours are our own.
+# Runs apt only when something is missing. Debian starts a redis-server with the package; the tests start their own.
 packages:
 	@command -v swift >/dev/null || { echo "Swift is not installed: https://www.swift.org/install/linux/" >&2; exit 1; }
 	@missing=$$(for package in $(PACKAGES); do \
@@ -50,8 +50,9 @@ packages:
 build: packages ## builds for development: .build/debug/enroute
 	swift build
 
-# Exclusivity is checked in debug and in tests; the dependencies are part of the hot path too (Sources/SecureSocket/decisions).
-# Swift's standard library is linked in: machines that run gateways have no toolchain.
+# Exclusivity is checked in debug builds and in tests. The dependencies are part of the hot path too
+# (Sources/SecureSocket/decisions). Swift's standard library is linked in, because machines that run gateways have no
+# toolchain.
 RELEASE = -c release -Xswiftc -enforce-exclusivity=unchecked --static-swift-stdlib
 
 # The commit, for the metric enroute_build_info.
@@ -85,13 +86,13 @@ check: lint ## what CI runs: linters, build, the everyday tests, and whether the
 	@$(MAKE) --no-print-directory --jobs=2 compile-tests environments
 	@$(MAKE) --no-print-directory test READY=1 MOSTLY_IDLE="$(MOSTLY_IDLE) build-benchmarks" BESIDE="test-benchmarks $(BESIDE)"
 
-# The Python environments of the tests, beside the compiler, which waits for no download.
+# The Python environments of the tests. They are made while the compiler runs, so that it waits for no download.
 environments: deps
 	bash -ec '. Tests/Browser/environment; . Tests/Deploy/environment; here=Tests/Conformance; . $$here/environment'
 
 # MARK: tests
 
-# With READY=1, nothing is installed and built first: another make has done it.
+# With READY=1, nothing is installed or built first, because another make has done it.
 READY =
 BUILT = $(if $(READY),,deps build)
 BUILT_TESTS = $(if $(READY),,build-tests)
@@ -102,11 +103,13 @@ test: test-swift ## builds and runs the everyday tests: all in Swift, and the ot
 	@$(MAKE) --no-print-directory --jobs=2 --keep-going --output-sync=recurse READY=1 DEPLOY=--sensitive test-deploy $(MOSTLY_IDLE)
 	@$(MAKE) --no-print-directory test-beside
 
-# What runs beside the sensitive tests of deploy/, one after the other: they take two minutes, and wait half of it.
+# Targets that run beside the sensitive tests of deploy/, one after the other. They take two minutes, and wait half of
+# the time.
 MOSTLY_IDLE = test-conformance
 
-# What waits most of the time, three at a time; the tests of the pages and of deploy/ run two files at a time. Each prints
-# its output at its end. If one fails, the others still run, and make fails at the end. Everything has to be installed and built.
+# Targets that wait most of the time, three at a time; the tests of the pages and of deploy/ run two files at a time.
+# Each prints its output when it ends. If one fails, the others still run, and make fails at the end. Everything must be
+# installed and built.
 BESIDE = test-browser test-deploy test-javascript test-client check-deploy
 
 test-beside:
@@ -118,38 +121,39 @@ build-tests: deps compile-tests
 compile-tests: packages
 	swift build --build-tests --explicit-target-dependency-import-check error
 
-# Words for `swift test`, for example TESTS="--filter GatewayTests".
+# Arguments of `swift test`, for example TESTS="--filter GatewayTests".
 TESTS =
 
 test-swift: $(BUILT_TESTS)
 	Tests/Swift/run $(TESTS)
 
-# enroute.js: its rules, the library with the gateway that was built, and the npm package with React, TypeScript and a bundler.
-# Node 18 or newer; Debian has one.
+# enroute.js: its rules, the library with the built gateway, and the npm package with React, TypeScript and a bundler.
+# Needs Node 18 or newer; Debian has one.
 test-javascript: $(BUILT_TESTS)
 	node --test Tests/JavaScript/*.test.mjs
 
-# The Swift client for apps, besides its tests, which are part of `make test-swift`: the code of its documents, its code for Apple's
-# systems, its public interface, and that nothing is left behind.
+# The Swift client for apps, without its tests, which are part of `make test-swift`: the code of its documents, its code
+# for Apple's systems, its public interface, and that nothing is left behind.
 test-client: $(BUILT_TESTS)
 	Sources/Client/Tests/check .build/debug
 	ENROUTE_MEMORY=1 Tests/Swift/run --filter '10,000 positions'
 
-# The conformance kit with the clients in Swift, JavaScript and Python, and with wrong ones that it has to find. Your own client:
-# CONFORMANCE='--client "python3 my_driver.py"' (Tests/Conformance/README.md).
+# The conformance kit with the clients in Swift, JavaScript and Python, and with faulty ones, whose faults it must find.
+# Your own client: CONFORMANCE='--client "python3 my_driver.py"' (Tests/Conformance/README.md).
 CONFORMANCE =
 
 test-conformance: $(BUILT_TESTS)
 	Tests/Conformance/run $(CONFORMANCE)
 
-# The pages in Debian's Chromium, with Playwright and axe from PyPI (in .build-browser). Words for pytest: BROWSER="-m lean -k customer".
+# The pages in Debian's Chromium, with Playwright and axe from PyPI (in .build-browser). Arguments of pytest:
+# BROWSER="-m lean -k customer".
 BROWSER =
 
 test-browser: $(BUILT)
 	Tests/Browser/run $(BROWSER)
 
-# A screenshot of every state of every page, light and dark, on a phone and a desktop: .build-browser/screens/index.html. Words for
-# pytest: SCREENS="-k rider".
+# A screenshot of every state of every page, light and dark, on a phone and a desktop:
+# .build-browser/screens/index.html. Arguments of pytest: SCREENS="-k rider".
 SCREENS =
 
 screens: $(BUILT)
@@ -161,22 +165,22 @@ PICTURE =
 picture: deps build
 	Tests/Browser/picture $(PICTURE)
 
-# Running sites as deploy/ describes them: balancers, units, alerts. Arguments for pytest: DEPLOY="-k haproxy";
-# DEPLOY="-m long" runs what takes minutes.
+# Running sites as deploy/ describes them: balancers, units, alerts. Arguments of pytest: DEPLOY="-k haproxy";
+# DEPLOY="-m long" runs the tests that take minutes.
 DEPLOY =
 
 test-deploy: $(BUILT)
 	Tests/Deploy/run $(DEPLOY)
 
-# What no good client does, to real gateways: a quarter of an hour. Options of Tests/Hostile/run: HOSTILE="--only messages --seed 7".
+# Attacks on real gateways: a quarter of an hour. Options of Tests/Hostile/run: HOSTILE="--only messages --seed 7".
 HOSTILE =
 
 test-hostile: $(BUILT)
 	Tests/Hostile/run $(HOSTILE)
 
-# Schemathesis asks a gateway by /openapi.json, as every role and as none, and a client that is generated from the document is
-# used: ten minutes or more, because values for long patterns are slow to make; API=--lean sends fewer. Words for
-# `schemathesis run`: API="--max-examples 1000".
+# Schemathesis sends requests to a gateway according to /openapi.json, as every role and without one, and a generated
+# client is used too. Takes ten minutes or more, because values for long patterns are slow to generate; API=--lean sends
+# fewer. Arguments of `schemathesis run`: API="--max-examples 1000".
 SCHEMATHESIS = schemathesis==4.32.5
 CLIENT_GENERATOR = openapi-python-client==0.29.1
 API =
@@ -188,17 +192,17 @@ test-api: $(BUILT)
 	    .build-api/client/bin/pip install --quiet '$(CLIENT_GENERATOR)'; }
 	Tests/Interface/run .build/debug/enroute .build-api $(API)
 
-# What takes from minutes to hours, one after the other; each of these words is explained at its target below.
+# Tests that take minutes to hours, one after the other. Each of these names is explained at its target below.
 LONG = failover histories seeds fuzz webhooks freeze
 
 test-long: ## what takes long: LONG="failover histories seeds fuzz webhooks freeze", all or some of them
 	@for part in $(LONG); do $(MAKE) --no-print-directory long-$$part || exit 1; done
 
-# Sentinels and clusters fail over ten times each, and say how long it took: a quarter of an hour.
+# Sentinels and clusters fail over ten times each, and print how long it took: a quarter of an hour.
 long-failover: build-tests
 	ENROUTE_FAILOVERS=10 ENROUTE_REPORT=1 Tests/Swift/run --filter 'FailoverTests|GatewayOutageTests'
 
-# What enroute.js and the Swift client report while a gateway is frozen for 90 s of real time, side by side.
+# Compares the reports of enroute.js and of the Swift client while a gateway is frozen for 90 s of real time.
 long-freeze: build-tests
 	ENROUTE_FREEZE_SECONDS=90 Tests/Swift/run --filter FreezeReportTests
 
@@ -206,7 +210,7 @@ long-freeze: build-tests
 long-webhooks: build
 	ENROUTE_WEBHOOK_CHANGES=100000 Tests/Deploy/run -k gateways_are_killed -s
 
-# The first seed of both that follow; FIRST_SEED=1 repeats what `make test` begins with.
+# The first seed of both targets that follow; FIRST_SEED=1 repeats the seeds with which `make test` begins.
 FIRST_SEED = $(shell date +%s)000
 
 # 100,000 histories of four clients against real Redis, 50 killed servers and 50 failovers in the middle of some, 100,000 races
@@ -214,14 +218,15 @@ FIRST_SEED = $(shell date +%s)000
 long-histories: build-tests
 	ENROUTE_HISTORIES=100000 ENROUTE_RACES=100000 ENROUTE_FIRST_SEED=$(FIRST_SEED) Tests/Swift/run --filter LinearizabilityTests
 
-# More seeds of the simulator, some 2,500 a second and core. One that fails says what happened, and belongs into
+# More seeds of the simulator, some 2,500 per second and core. A failing seed prints what happened; add it to
 # Tests/SimulationTests/SimulationTests.swift once it is fixed.
 SEEDS = 10000000
 
 long-seeds: build-tests
 	ENROUTE_SEEDS=$(SEEDS) ENROUTE_FIRST_SEED=$(FIRST_SEED) Tests/Swift/run --filter SimulationTests
 
-# Each fuzzer for so many seconds; what it finds is in .build-fuzz/crashes, and belongs into Tests/Fuzzing/Corpus once it is fixed.
+# Runs each fuzzer for this many seconds. Findings are in .build-fuzz/crashes; add them to Tests/Fuzzing/Corpus once
+# they are fixed.
 FUZZ_SECONDS = 60
 FUZZERS = FuzzFollowTable FuzzHTTPHead FuzzMessages FuzzOutbox FuzzProxyHeader FuzzReportQueue FuzzRESP FuzzWebSocket
 
@@ -243,7 +248,7 @@ STYLED = Sources Tests benchmarks/NIOSSLTwin benchmarks/Sources Package.swift
 lint: ## fails where a file is not as .swift-format says
 	swift format lint --strict --recursive --parallel $(STYLED)
 
-# What operators' own tools say about the files in deploy/.
+# Operators' own tools check the files in deploy/.
 check-deploy: packages
 	@$(MAKE) --no-print-directory -C deploy check
 
@@ -252,7 +257,7 @@ format: ## writes every file as .swift-format says
 
 # MARK: benchmarks, all of them in benchmarks/Makefile
 
-# One of its targets; `make bench BENCH=help` lists them.
+# A target of benchmarks/Makefile; `make bench BENCH=help` lists them.
 BENCH = gateway
 
 bench: ## measures this gateway beside its twin on NIOSSL, minutes (BENCH=help lists the other benchmarks)
@@ -261,7 +266,7 @@ bench: ## measures this gateway beside its twin on NIOSSL, minutes (BENCH=help l
 bench-gate: ## fails when a location, a connection or a status costs 3 % more instructions than before
 	@$(MAKE) --no-print-directory -C benchmarks gate
 
-# Takes the processors' idle time only.
+# Uses only idle time of the processors.
 build-benchmarks:
 	@nice -n 19 $(MAKE) --no-print-directory -C benchmarks build
 

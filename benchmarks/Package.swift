@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// The generator and the peers' runner need only libssl and HdrHistogram and nothing of Enroute, so that they treat all servers
-/// alike; the instruction counts drive the real gateway through Enroute's own client.
+/// The generator and the peers' runner need only libssl and HdrHistogram and nothing of Enroute, so that they treat all
+/// servers alike. The instruction counts drive the real gateway through Enroute's own client.
 let package = Package(
     name: "enroute-benchmarks",
     platforms: [.macOS(.v15)],

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Fits the coefficients of `enroute size` to results/scaling.json and writes them as Swift. The point `check` is left out of the
-fit; the error there is written beside the coefficients. Only Python's standard library.
+"""Fits the coefficients of `enroute size` to results/scaling.json and writes them as Swift. The point `check` is not
+used for the fit; the error there is written beside the coefficients. Only Python's standard library.
 
     fit.py [--results FOLDER]     writes Sources/enroute/Sizing/MeasuredCoefficients.swift
-    fit.py --check                fails if that file is another one than the results give
+    fit.py --check                fails if that file differs from the results
 """
 import argparse, itertools, os, statistics, sys
 from measured import FOLDER

@@ -3,7 +3,7 @@
 standard library.
 
     readme.py [--results FOLDER]     writes the table; its row of titles begins with the text of `TITLE`
-    readme.py --check                fails if the table is another one than the results give
+    readme.py --check                fails if the table differs from the results
 """
 import argparse, json, os, sys
 
@@ -18,7 +18,7 @@ NAMES = {
     "enroute": "Enroute", "twin": "Enroute on NIOSSL", "nats": "NATS", "nchan": "nchan", "node-ws": "Node.js, ws",
     "python-websockets": "Python, websockets", "socketio": "Socket.IO in Python",
 }
-# A server that has not delivered so many of its messages in time could not keep up: its CPU time says nothing.
+# A server with more messages missing than this could not keep up, so its CPU time is meaningless.
 MOST_MISSING = 0
 
 
@@ -50,7 +50,7 @@ def table(record):
 
 
 def place(lines):
-    """Returns where the table is: its first line, and the one after it."""
+    """Returns the first line of the table, and the line after it."""
     first = next((number for number, line in enumerate(lines) if line.startswith(TITLE)), None)
     if first is None:
         sys.exit(f"README.md has no table that begins with '{TITLE}'")

@@ -61,7 +61,7 @@ def timed(what, count, call):
 
 def measure(redis, riders, questions):
     chance = random.Random(7)
-    place = lambda: (chance.uniform(13.1, 13.7), chance.uniform(52.35, 52.65))  # about 40 by 33 km
+    place = lambda: (chance.uniform(13.1, 13.7), chance.uniform(52.35, 52.65))  # about 40 km by 33 km
     names = [f"rider-{number}" for number in range(riders)]
     geo = [f"riders:{{{ZONE}}}:geo", f"riders:{{{ZONE}}}:seen"]
     timed("describe_rider", riders, lambda n: redis.script(

@@ -36,10 +36,10 @@ POINTS = {
     "followers-100": Point(riders=49, followers=100), "followers-1000": Point(riders=5, followers=1000),
     "followers-5000": Point(riders=1, followers=5000),
     "interval-1": Point(interval=1), "interval-2": Point(interval=2), "interval-8": Point(interval=8),
-    # For the fit: what a gateway costs by itself, and what deliveries cost when there are many.
+    # For the fit: the cost of an idle gateway, and of deliveries when there are many.
     "idle": Point(riders=10), "deliveries": Point(riders=10, followers=500, interval=1),
     "loops-2": Point(loops=2), "masters-3": Point(masters=3),
-    # fit.py does not use it: it says how far off the model is elsewhere.
+    # fit.py does not use it: it shows how far off the model is elsewhere.
     "check": Point(riders=1500, followers=3, interval=3),
 }
 # Title, what is varied, unit of the x axis, whether that axis is logarithmic, points.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that the benchmarks still run, each for a second or two, with a gateway that was built before. It says nothing about
+"""Checks that the benchmarks still run, each for a second or two, with a gateway that was built before. It does not measure
 speed; it fails when a benchmark does not start, loses a message, or measures nothing. Only Python's standard library.
 
     smoke.py ENROUTE --programs FOLDER        FOLDER: where enroute-load and enroute-peers were built

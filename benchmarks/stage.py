@@ -4,7 +4,7 @@ import json, os, subprocess, tempfile
 from recovery import SECRET, Redis, free_port, wait_for
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
-# All connections come from one address here, hundreds a second.
+# All connections come from one address here, hundreds per second.
 RAISED = [
     "SESSIONS_PER_PERSON", "SESSIONS_PER_ADDRESS", "CONNECTIONS_PER_ADDRESS", "MESSAGES_PER_ADDRESS_PER_SECOND",
     "MESSAGES_PER_ADDRESS_BURST", "MESSAGES_PER_PERSON_PER_SECOND", "MESSAGES_PER_PERSON_BURST", "NEW_CONNECTIONS_PER_SECOND",
@@ -135,7 +135,7 @@ class Stage:
                 raise Failed(f"{failure}: {log.read()[-2000:]}") from None
 
     def play(self, *words):
-        """Runs enroute-load with a scene. Returns its figures and what it printed."""
+        """Runs enroute-load with a scene. Returns its figures and its output."""
         figures = f"{self.folder}/figures.json"
         redis = [word for port in self.redis_ports for word in ("--redis", f"127.0.0.1:{port}")]
         pids = [word for pid in self.redis_pids for word in ("--redis-pid", str(pid))]

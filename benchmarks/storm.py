@@ -28,7 +28,7 @@ class Client:
     def __init__(self, number, bearer):
         self.number, self.failures, self.session, self.socket = number, 0, None, None
         self.attempted_at = self.live_at = None
-        # Every client has an address of its own, so the shipped limits for an address apply.
+        # Every client has its own address, so the shipped limits per address apply.
         self.source = (f"127.{1 + number // 62_500}.{number // 250 % 250}.{1 + number % 250}", 0)
         self.upgrade = (
             "GET /v1 HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
@@ -129,7 +129,7 @@ class Worker:
         self.run(port, False, len(self.clients))
 
     def storm(self, port, resumes):
-        """Waits until the connections are lost, and returns what reconnecting was like."""
+        """Waits until the connections are lost, and returns figures about reconnecting."""
         self.refused, waiting, lost = {}, {c.socket.fileno(): c for c in self.clients}, []
         end = time.monotonic() + LIVE_WITHIN
         while waiting:

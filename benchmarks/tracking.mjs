@@ -1,5 +1,5 @@
-// Prints what the customer's page shows of rides as JSON, for tracking.py: of generated rides with a constant interval, and of
-// rides at the interval that the gateway asks for (`tracking.mjs rides.json`, written by TrackingFigureTests).
+// Prints what the customer's page shows of rides as JSON, for tracking.py: of generated rides with a constant interval,
+// and of rides at the interval that the gateway requests (`tracking.mjs rides.json`, written by TrackingFigureTests).
 
 import {readFileSync} from 'node:fs';
 import {asked, shown} from '../Tests/JavaScript/town-ride.mjs';

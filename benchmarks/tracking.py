@@ -97,7 +97,7 @@ def findings(figures):
 
 def asked(rides):
     def number(value, digits):
-        # A recording with a reading every few seconds has no moment whose place is known.
+        # In a recording with a reading every few seconds, no place in between is known.
         return "–" if value is None else f"{value:.{digits}f}"
 
     def percent(share):

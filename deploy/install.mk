@@ -29,7 +29,7 @@ INSTALL_CONFIGURATION = $(INSTALL) -m 640
 
 UNITS = enroute@.service enroute-redis@.service
 REDIS = live.conf ledger.conf sentinel.conf
-# What the guides tell an operator to copy, edit or import.
+# Files that the guides tell an operator to copy, edit or import.
 SHARED = $(wildcard deploy/haproxy/*.cfg deploy/nginx/*.conf) deploy/prometheus/prometheus.yml deploy/prometheus/alertmanager.yml \
     deploy/prometheus/enroute.rules.yml deploy/prometheus/enroute-recording.rules.yml deploy/grafana/enroute-dashboard.json \
     $(ACCESS:%=deploy/redis/%)
@@ -38,11 +38,11 @@ ACCESS = live.acl ledger.acl
 DOCUMENTS = $(sort $(patsubst deploy/%,%,$(wildcard deploy/*.md deploy/*/*.md)))
 EXAMPLES = enroute.env.example systemd/credentials.conf
 
-# The files in this repository name the default places.
+# The files in this repository contain the default paths.
 PLACES = sed -e 's|/usr/local/bin/|$(bindir)/|g' -e 's|/usr/local/share/doc/enroute|$(docdir)|g' \
     -e 's|/usr/local/share/|$(datadir)/|g' -e 's|/etc/enroute|$(sysconfdir)/enroute|g'
 
-# $(call installed,from,to): a file with the places of this installation.
+# $(call installed,from,to): a file with the paths of this installation.
 installed = $(PLACES) $(1) > '$(DESTDIR)$(2)' && chmod 644 '$(DESTDIR)$(2)'
 # $(call configured,from,to): the same, unless the file exists.
 configured = test -e '$(DESTDIR)$(2)' || { $(INSTALL_CONFIGURATION) /dev/null '$(DESTDIR)$(2)' && $(PLACES) $(1) > '$(DESTDIR)$(2)'; }

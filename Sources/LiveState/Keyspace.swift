@@ -6,7 +6,7 @@ internal import Redis
 
 /// Names in Redis, with the prefix of the deployment.
 package struct Keyspace: Sendable, Hashable {
-    /// '' or, for example, `staging:`. Several deployments may share one Redis.
+    /// Empty or, for example, `staging:`. Several deployments may share one Redis.
     package let prefix: String
 
     package init(prefix: String = "") { self.prefix = prefix }
@@ -18,19 +18,19 @@ package struct Keyspace: Sendable, Hashable {
     package func eta(of job: JobID) -> String { self.job(job) + ":eta" }
     /// Held by the gateway that calculates the arrival time.
     package func etaLease(of job: JobID) -> String { self.eta(of: job) + ":lease" }
-    /// Ledger: ids of its tracking links, by the time at which each expires.
+    /// Ledger: ids of the job's tracking links, by the time at which each expires.
     package func links(of job: JobID) -> String { self.job(job) + ":links" }
-    /// The stops that its rider makes first.
+    /// The stops that the rider makes before this job.
     package func stopsBefore(_ job: JobID) -> String { self.job(job) + ":before" }
     /// Number of requests to a routing provider on one day.
     package func etaBudget(of service: String, day: Int64) -> String { "\(self.prefix)budget:\(service):\(day)" }
     /// Live: validation results of a rider's fixes.
     package func verdicts(of job: JobID) -> String { self.job(job) + ":verdicts" }
-    /// Named by the digest of the ticket, which cannot be used in its place.
+    /// Named by a digest of the ticket. The name cannot be used as the ticket.
     package func ticket(_ name: String) -> String { "\(self.prefix)ticket:\(name)" }
     /// The grant of a sign-in code, under a name derived from the code.
     package func signIn(_ name: String) -> String { "\(self.prefix)signin:\(name)" }
-    /// The request and the encrypted answer of an idempotency key, under a name derived from the key.
+    /// The request and the encrypted response of an idempotency key, under a name derived from the key.
     package func idempotency(_ name: String) -> String { "\(self.prefix)idempotency:{\(name)}" }
     package func link(_ id: String) -> String { "\(self.prefix)link:{\(id)}" }
     package func viewers(ofLink id: String) -> String { self.link(id) + ":viewers" }
@@ -110,7 +110,7 @@ package struct Keyspace: Sendable, Hashable {
     /// The shard with the events of this job or rider: CRC16 of its id, modulo the number of shards.
     package func events(of subject: String) -> String { self.events(shard: HashSlot.of(subject) % Self.eventShards) }
     package func events(shard: Int) -> String { "\(self.prefix)events:{\(shard)}" }
-    /// The erased records of a cluster, whose events must no longer be appended to this shard.
+    /// Epochs of erased records in a cluster. Their events must no longer be appended to this shard.
     package func erased(fromShardOf subject: String) -> String { self.events(of: subject) + ":erased" }
     func erased(fromShard shard: Int) -> String { self.events(shard: shard) + ":erased" }
     /// Events of the jobs in this slot of a cluster, until a gateway has moved them to their shard.

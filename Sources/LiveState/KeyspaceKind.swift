@@ -16,7 +16,7 @@ extension Keyspace {
         case gateways, gateway, followed, ridersConnected = "riders_connected"
         case stream, control
         case eventStream = "event_stream", outbox, webhooks, webhook
-        /// Not a name of Enroute.
+        /// Not one of Enroute's names.
         case other
     }
 

@@ -24,8 +24,8 @@ package struct LiveStateSettings: Sendable {
     /// Revocations: as long as job records are retained or a token lives, whichever is longer.
     package var revocationRetention: Duration { max(self.retention, .seconds(TokenVerifier.longestRevocation)) }
 
-    /// Browsers to notify: as long as a job lives after a change, but no shorter than they always did. Revocations are
-    /// remembered at least as long.
+    /// Browsers to notify: as long as a job lives after a change, but at least 48 h, the lifetime in earlier versions.
+    /// Revocations are remembered at least as long.
     package var pushLifetime: Duration { max(self.retention, .seconds(48 * 3600)) }
 
     package init() {}

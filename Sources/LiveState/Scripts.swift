@@ -1,4 +1,4 @@
-// The scripts of lua/, embedded in the binary. Each states its contract at its top; lua/README.md is the overview.
+// The scripts of lua/, embedded in the binary. Each starts with its contract; lua/README.md is the overview.
 
 internal import CScripts
 package import Redis

@@ -36,14 +36,14 @@ extension StringProtocol {
     }
 }
 
-/// Parses a value that may be absent, which '' stands for.
+/// Parses a value that may be absent; '' stands for absent.
 ///
 /// - Returns: `nil` when the text is malformed.
 func optional<Value>(_ text: String, _ parse: (String) -> Value?) -> Value?? {
     text.isEmpty ? .some(nil) : parse(text).map { .some($0) }
 }
 
-/// Parses JSON that may be absent, which '' stands for.
+/// Parses JSON that may be absent; '' stands for absent.
 ///
 /// - Returns: `nil` when the text is malformed.
 func optionalJSON<Value>(_ text: String, _ parse: (UnsafeRawBufferPointer) -> Value?) -> Value?? {

@@ -1,4 +1,4 @@
-// Readable reasons for failed connections. NIO's own description of the error dumps its fields.
+// Readable reasons for failed connections. NIO's own description of such an error dumps its fields.
 
 internal import NIOCore
 internal import NIOPosix
@@ -8,7 +8,7 @@ private import Glibc
 package enum ConnectFailure {
     /// Why TCP or TLS failed, without an address.
     ///
-    /// - Returns: `nil` for errors of another kind.
+    /// - Returns: `nil` for other errors.
     package static func known(_ error: any Error) -> String? {
         switch error {
         case is NIOConnectionError, is IOError, ChannelError.connectTimeout: self.reason(error)

@@ -1,5 +1,5 @@
-// An error in a setting of a client. The client knows which setting is wrong and why; its creator knows where the value is
-// configured, and names that place.
+// An invalid setting of a client. The client knows which setting is wrong and why; its creator knows where the value is
+// configured, and adds that place to the message.
 
 /// Why a setting is invalid.
 package struct InvalidServiceSetting<Setting: Hashable & Sendable>: Error, Hashable, CustomStringConvertible {

@@ -1,5 +1,6 @@
-// Decides which hosts are this machine. Several settings accept `http://` or an unencrypted Redis only for this machine,
-// because anyone on the network path could read or alter the traffic. As a security rule it is defined in one place only.
+// Decides which hosts are this machine. For other hosts, several settings do not accept `http://` or an unencrypted
+// Redis, because anyone on the network path could read or alter the traffic. As a security rule, this is defined in one
+// place only.
 
 /// 127.0.0.0/8, ::1 and localhost, as written in a URL or a setting.
 package enum LoopbackHost {

@@ -35,7 +35,7 @@ package struct OutboundHTTP: Sendable {
         var configuration = HTTPClient.Configuration(tlsConfiguration: tls, redirectConfiguration: .disallow)
         configuration.timeout.connect = TimeAmount(longestWait)
         configuration.httpVersion = .http1Only
-        // Otherwise a refused connection is retried until the time limit.
+        // Without this, the client retries a refused connection until the time limit.
         configuration.connectionPool.retryConnectionEstablishment = false
         (self.configuration, self.longestWait, self.longestAnswer) = (configuration, longestWait, longestAnswer)
     }
@@ -58,8 +58,7 @@ package struct OutboundHTTP: Sendable {
     package func reusing(connections: Int) -> OutboundHTTP {
         var reusing = self
         reusing.configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = connections
-        // Shorter than the time for which servers keep idle connections: a request on a connection that the server has just
-        // closed would fail.
+        // Shorter than servers keep idle connections: a request fails on a connection that the server has just closed.
         reusing.configuration.connectionPool.idleTimeout = .seconds(4)
         return reusing
     }
@@ -155,9 +154,9 @@ extension OutboundFailure {
     }
 }
 
-/// Reusable connections, opened on first use: a process that only validates its configuration (`enroute check`) has nothing to
-/// close. Call `shutdown` when done. A later request opens connections again, because two gateways of one process may share
-/// them; these are closed when nobody refers to this object any longer.
+/// Reusable connections, opened on first use, so a process that only validates its configuration (`enroute check`) has
+/// nothing to close. Call `shutdown` when done. Because two gateways of one process may share these connections, a
+/// later request opens new ones; they are closed when nobody refers to this object any longer.
 package final class OutboundConnections: Sendable {
     private let http: OutboundHTTP
     private let opened = Mutex<HTTPClient?>(nil)

@@ -25,7 +25,7 @@ package struct OutboundResponse: Sendable {
     package let body: [UInt8]
     private let headers: [String: String]
 
-    /// - Parameter headers: by lower-case name. If a name occurs several times, its first value.
+    /// - Parameter headers: by lower-case name. If a name occurs several times, the first value counts.
     init(status: Int, headers: [String: String], body: [UInt8]) {
         (self.status, self.headers, self.body) = (status, headers, body)
     }
@@ -38,13 +38,13 @@ package struct OutboundResponse: Sendable {
 package enum OutboundFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// The response was not complete within the time limit.
     case late
-    /// - Parameter status: the status of the response; a redirect or an error may come with a long page.
+    /// - Parameter status: the status of the response. A redirect or an error may have a long page.
     case tooLong(status: Int)
     /// - Parameters:
     ///   - reason: from the network or TLS; may contain an address.
-    ///   - withoutAddress: the same without an address, for logs that must not reveal what was requested.
+    ///   - withoutAddress: the same without an address, for logs that must not reveal the destination.
     case unreachable(reason: String, withoutAddress: String)
-    /// The caller stopped waiting for the answer.
+    /// The caller stopped waiting for the response.
     case cancelled
 
     package var description: String {

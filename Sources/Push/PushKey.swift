@@ -4,7 +4,7 @@ internal import Access
 internal import Crypto
 internal import FoundationEssentials
 
-/// A P-256 key, and the contact for push services that have a question about it. A value.
+/// A P-256 key, and a contact for questions of push services. A value.
 package struct PushKey: Sendable {
     /// Why a text cannot be used: the rest of a sentence that starts with the name of a setting.
     package struct Invalid: Error, Hashable, CustomStringConvertible {
@@ -14,7 +14,7 @@ package struct PushKey: Sendable {
     private let key: P256.Signing.PrivateKey
     private let contact: String
 
-    /// How long a signature is valid. Push services accept a day at most.
+    /// How long a signature is valid. Push services accept at most a day.
     static let lifetimeSeconds: Int64 = 43_200
 
     /// - Parameters:

@@ -44,7 +44,7 @@ struct PushSender: Sendable {
         } catch {
             switch error {
             case .tooLong(let status): return Self.result(status: status)
-            case .late: return .failed(reason: "no answer in time", mayPass: true)
+            case .late: return .failed(reason: "no response in time", mayPass: true)
             case .unreachable(_, let reason): return .failed(reason: reason, mayPass: true)
             case .cancelled: return .failed(reason: "the gateway stopped", mayPass: false)
             }

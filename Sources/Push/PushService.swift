@@ -1,5 +1,5 @@
-// Notifies the browsers that wait for a rider when it is about two minutes away. Several gateways may notice that; the
-// one that takes the subscriptions from Redis sends the messages, so each browser receives one.
+// Notifies the browsers that wait for a rider when it is about two minutes away. Several gateways may notice that. Only
+// the one that takes the subscriptions from Redis sends the messages, so each browser receives one.
 
 package import Access
 package import EnrouteWire
@@ -40,8 +40,7 @@ package final class PushService: Sendable {
     private let near: AsyncStream<Near>
     private let reports: AsyncStream<Near>.Continuation
 
-    /// Maximum number of unprocessed reports. When there are more, the oldest is dropped; its rider is reported again
-    /// 15 s later.
+    /// Maximum number of unprocessed reports. Beyond it, the oldest is dropped; its rider is reported again 15 s later.
     private static let mostWaiting = 1_000
     /// Maximum number of jobs whose browsers are notified at the same time.
     private static let mostAtOnce = 16
@@ -83,7 +82,8 @@ package final class PushService: Sendable {
             else { return }
             waiting = try await self.subscriptions.take(from: near.job).get()
         } catch {
-            // No subscription was taken, or Redis' reply was lost. In the first case the rider is reported again.
+            // Either no subscription was taken, or Redis' reply was lost. In the first case the rider is reported
+            // again.
             return self.logger.debug(
                 "browsers not notified", metadata: [LogKey.job: "\(near.job)", LogKey.reason: "\(error)"])
         }

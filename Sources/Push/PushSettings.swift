@@ -1,4 +1,4 @@
-// How browsers are notified: with which key, and over which connections.
+// How browsers are notified: with which key and over which connections.
 
 package import OutboundHTTP
 package import Webhooks
@@ -13,10 +13,9 @@ package struct PushSettings: Sendable {
 
     /// How long one attempt may take.
     static let longestAttempt: Duration = .seconds(10)
-    /// Maximum size of an answer in bytes. Its content is not used.
+    /// Maximum size of a response in bytes. Its content is not used.
     private static let longestAnswer = 16_384
-    /// How many seconds a push service stores a message for a phone that is offline. After that the message would be
-    /// wrong.
+    /// How many seconds a push service stores a message for a phone that is offline. Later, the message would be wrong.
     static let messageLifetimeSeconds = 300
 
     /// - Parameters:

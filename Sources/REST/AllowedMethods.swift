@@ -41,7 +41,7 @@ struct AllowedMethods: RouterMiddleware {
         next: @concurrent (Request, GatewayRequestContext) async throws -> Response
     ) async throws -> Response {
         let allowed = self.methods(of: request.uri.path)
-        // A supported method ends up here if the router followed a literal segment and found nothing below it, as for
+        // A supported method arrives here if the router followed a literal segment and found nothing below it, as for
         // `assets/leaflet`.
         guard !allowed.isEmpty, !allowed.contains(request.method) else { return try await next(request, context) }
         let methods = allowed.map(\.rawValue).sorted().joined(separator: ", ")

@@ -36,7 +36,7 @@ extension Routes {
 
     /// Records that the credential of an attempt was invalid.
     ///
-    /// - Returns: 429 if the address is locked out, so that the response does not say why. `nil` if it may say why.
+    /// - Returns: 429 if the address is locked out, so that the response does not contain the reason. `nil` if it may.
     func problem(ofFailed attempt: CredentialAttempt) -> Problem? {
         self.quotas.recordInvalidToken(
             of: attempt.address, during: attempt.lockout, at: NIODeadline.now().uptimeNanoseconds

@@ -1,7 +1,7 @@
-// Cross-origin resource sharing (Fetch, section 3.2): tells browsers which pages of other origins may read answers. Pages of
-// allowed origins may use the REST interface and its event streams. Any page may read the client modules and the interface
-// documents, which are not secret. Credentials of the browser are never shared: clients send their token in a header, which
-// requires a preflight, and a preflight for a page of any other origin is refused.
+// Cross-origin resource sharing (Fetch, section 3.2): defines which pages of other origins browsers allow to read
+// responses. Pages of allowed origins may use the REST interface and its event streams. Any page may read the client
+// modules and the interface documents, which are not secret. Credentials of the browser are never shared: clients send
+// their token in a header, which requires a preflight, and a preflight for a page of any other origin is refused.
 
 internal import EnrouteWire
 internal import HTTPTypes
@@ -11,8 +11,8 @@ internal import NIOCore
 internal import Realtime
 internal import TrafficControl
 
-/// Answers preflights and adds the headers that allow a page to read the answer. It must be the first middleware, so that
-/// errors can be read too.
+/// Responds to preflights and adds the headers that allow a page to read a response. It must be the first middleware,
+/// so that pages can read errors too.
 struct CrossOriginRequests: RouterMiddleware {
     let origins: AllowedOrigins
     let loops: LoopMap
@@ -30,7 +30,8 @@ struct CrossOriginRequests: RouterMiddleware {
     /// The response headers that pages may read, in addition to those of the Fetch standard.
     private static let responseHeaders =
         "Date, ETag, Location, Retry-After, traceresponse, RateLimit, RateLimit-Policy, Enroute-Durability, Allow"
-    /// How long a browser may reuse the answer to a preflight, in seconds. Chromium reduces more than two hours to two hours.
+    /// How long a browser may reuse the response to a preflight, in seconds. Chromium reduces anything above two hours
+    /// to two hours.
     private static let preflightSeconds = 7200
 
     func handle(
@@ -53,7 +54,7 @@ struct CrossOriginRequests: RouterMiddleware {
             loop.execute { loops[loop].refused(origin: origin, isWebSocket: false) }
         }
         var response = try await self.response(to: request, from: sender, context, next)
-        // Also for requests without an origin: a cache must not give their answer to a page.
+        // Also for requests without an origin: a cache must not serve their response to a page.
         response.headers[.vary] = [response.headers[.vary], "Origin"].compactMap { $0 }.joined(separator: ", ")
         if case .allowed(let origin) = sender {
             response.headers[.accessControlAllowOrigin] = origin
@@ -79,7 +80,7 @@ struct CrossOriginRequests: RouterMiddleware {
                 detail: "Pages of this origin are not allowed to send requests. Ask the operator to allow the origin."
             ).response(from: request, context: context)
         }
-        // `AllowedMethods` answers with the methods of the path.
+        // `AllowedMethods` responds with the methods of the path.
         var response = try await next(request, context)
         guard response.status == .noContent, let methods = response.headers[.allow] else { return response }
         response.headers[.accessControlAllowMethods] = methods

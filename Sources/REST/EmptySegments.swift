@@ -1,5 +1,6 @@
-// Answers 404 to paths with an empty segment, such as `//api/v1/jobs`. The router would ignore the segment. Then the rules for
-// the beginning of a path, such as those for pages of other origins, would not apply to everything that a path reaches.
+// Responds 404 to paths with an empty segment, such as `//api/v1/jobs`. The router would ignore the segment, so rules
+// for the beginning of a path, such as those for pages of other origins, would not cover everything that the path
+// reaches.
 
 internal import HTTPValues
 internal import Hummingbird

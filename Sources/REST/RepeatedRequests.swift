@@ -1,15 +1,15 @@
-// Requests with an Idempotency-Key. The first request is executed. If the same user in the same role repeats it within 24 h,
-// with the same method, path and body, it gets the stored response to the first request. A token or a link that is
-// limited to other jobs has its own keys: it never gets a secret that was issued to a token with more permissions.
+// Requests with an Idempotency-Key. The first request is executed. If the same user in the same role repeats it within
+// 24 h, with the same method, path and body, it gets the stored response to the first request. A token or a link that
+// is limited to other jobs has its own keys: it never gets a secret that was issued to a token with more permissions.
 //
-// A refusal (4xx), a ticket and a sign-in code are stored for ten minutes only. A refused request has changed nothing, and
-// anyone with a token can cause refusals and codes as often as the rate limit allows.
+// A refusal (4xx), a ticket and a sign-in code are stored for ten minutes only. A refused request has changed nothing,
+// and anyone with a token can cause refusals and codes as often as the rate limit allows.
 //
-// A success that changed nothing is stored for 24 h like any other. Executed again, it could change something by then, and its
-// caller would get an answer to another state than the first one.
+// A success that changed nothing is stored for 24 h like any other. If it were executed again, it could change
+// something by then, and its caller would get a response about another state than the first time.
 //
-// Only final responses are stored: 2xx, 403, 404 and 409. Not stored are refusals before the request was executed (400, 412,
-// 413, 422), temporary errors (429, 5xx), and 202. A 202 means that a failover may lose the change, so a repeat is
+// Only final responses are stored: 2xx, 403, 404 and 409. Not stored are refusals before the request was executed (400,
+// 412, 413, 422), temporary errors (429, 5xx), and 202. A 202 means that a failover may lose the change, so a repeat is
 // executed again and finds the change if it still exists.
 
 internal import Access
@@ -81,7 +81,7 @@ extension Routes {
             response = try await execution(request, attempt)
         } catch let problem as Problem {
             guard problem.isFinal else {
-                // After a repeat the key stays open, because the first attempt may have made the change.
+                // After a repeat, the key stays open, because the first attempt may have made the change.
                 outcome = problem.isNotExecuted && !attempt.isRepeat ? .unused : .unresolved
                 await self.settle(claim, of: key, as: outcome)
                 throw problem
@@ -91,7 +91,7 @@ extension Routes {
             await self.settle(claim, of: key, as: .unresolved)
             throw error
         }
-        // A 202 is not final: no replica has confirmed the change.
+        // A 202 is not final, because no replica has confirmed the change.
         if response.status != .accepted {
             let stored = try await StoredResponse(&response)
             // If the response cannot be encoded, the key stays open and a repeat is executed again.
@@ -103,8 +103,8 @@ extension Routes {
         return response
     }
 
-    /// Settles the claim of a key. Errors are ignored, because the request has been executed and must be answered. After an
-    /// outage the claim is settled in the background.
+    /// Settles the claim of a key. Errors are ignored, because the request has been executed and needs its response.
+    /// After an outage, the claim is settled in the background.
     private func settle(
         _ claim: IdempotencyRecords.Claim, of key: IdempotencyRecords.Key, as outcome: IdempotencyRecords.Outcome
     ) async {
@@ -176,8 +176,8 @@ private final class CollectedBody: ResponseBodyWriter {
 }
 
 extension Grant {
-    /// What the grant is limited to: a part of who an idempotency key belongs to. A new token with the same limits has the
-    /// same keys.
+    /// The limits of the grant, which are part of the identity of an idempotency key. A new token with the same limits
+    /// has the same keys.
     fileprivate var limitsOfKeys: [String] {
         [("job", self.job?.text), ("rider", self.rider?.text), ("link", self.link)].compactMap { name, value in
             value.map { "\(name)=\($0)" }

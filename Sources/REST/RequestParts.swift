@@ -19,7 +19,7 @@ extension Routes {
         try await self.shown(self.jobs.view(job), job, grant)
     }
 
-    /// Returns the state of a job that the request has changed, also while the live instance is unavailable.
+    /// Returns the state of a job that the request has changed, even while the live instance is unavailable.
     func viewAfterChange(of job: JobID, _ grant: Grant) async throws -> JobView {
         try await self.shown(self.jobs.viewAfterChange(of: job), job, grant)
     }
@@ -34,8 +34,8 @@ extension Routes {
         return shown
     }
 
-    /// Returns the job in the path. If the token is restricted to another job, or the job is revoked, the response is the same
-    /// as for a job that does not exist.
+    /// Returns the job in the path. If the token is restricted to another job, or the job is revoked, the response is
+    /// the same as for a job that does not exist.
     func job(_ context: GatewayRequestContext, _ grant: Grant) throws -> JobID {
         let job: JobID = try Self.identifier(context.parameters.require("job"), "job")
         guard grant.covers(job), !self.revocations.hides(job, from: grant.role) else {
@@ -50,7 +50,7 @@ extension Routes {
         guard let header = authorization, header.hasScheme("bearer") else {
             throw Problem(noTokenIn: authorization)
         }
-        // A token is signed, so it is verified during a lockout.
+        // A token is signed, so it is verified even during a lockout.
         let attempt = try self.attempt(request, context) { self.settings.tokens.knows(bearer: header) }
         let grant: Grant
         do throws(TokenRefusal) {
@@ -78,7 +78,7 @@ extension Routes {
         return grant
     }
 
-    /// Whether the role or only the limit of the token forbids it.
+    /// Whether the role itself or only the limit of the token forbids it.
     private static func reason(whyNot verb: Verb, for grant: Grant) -> String {
         var unlimited = grant
         (unlimited.job, unlimited.rider) = (nil, nil)
@@ -135,7 +135,7 @@ extension Routes {
         } catch DecodingError.typeMismatch, DecodingError.valueNotFound {
             throw Self.unprocessable("The body must be a JSON object.")
         } catch DecodingError.dataCorrupted {
-            // The decoder says only that something is wrong.
+            // The decoder reports only that something is wrong.
             switch JSONDocument.fault(of: Array(bytes.readableBytesView)) {
             case .malformed: throw Self.badRequest(StrictJSON.Fault.syntax.reason("The body"))
             case .number(let path):
@@ -201,8 +201,8 @@ extension Routes {
 
     /// Returns a JSON response.
     ///
-    /// - Parameter isReplicationUnconfirmed: whether no replica has confirmed the change, so that a failover may lose it. The
-    ///   response is then 202 with a header that says so.
+    /// - Parameter isReplicationUnconfirmed: whether no replica has confirmed the change, so that a failover may lose
+    ///   it. The response is then 202, with a header that states it.
     package static func json(
         _ bytes: [UInt8], status: HTTPResponse.Status = .ok, isReplicationUnconfirmed: Bool = false
     ) -> Response {

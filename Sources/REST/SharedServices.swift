@@ -25,10 +25,10 @@ package struct SharedServices: Sendable {
     package let operations: OperationsQueries
     /// `nil` if no tile provider is configured.
     package let tiles: TileProxy?
-    /// Sends tests of webhooks, and knows where the endpoints of new ones may be.
+    /// Sends tests of webhooks, and decides which addresses new endpoints may have.
     package let webhookSender: WebhookSender
-    /// Turns the current response of a connection into a stream that a session writes. Must be called on the connection's event
-    /// loop.
+    /// Turns the current response of a connection into a stream to which a session writes. Must be called on the
+    /// connection's event loop.
     ///
     /// - Returns: whether the stream uses chunked transfer coding.
     /// - Throws: an error if the client has closed its side already, because a session would not be notified of it.

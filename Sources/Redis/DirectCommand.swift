@@ -99,7 +99,7 @@ extension RedisClient {
     ///   - most: the maximum encoded size of the words in bytes; see `CommandWriter.size`.
     ///   - completion: called once, on `eventLoop`. Redirections of a cluster are failures here; the caller then sends
     ///     the command again with `send` or `evaluate`, which follow them. Errors are not reported to the observer.
-    /// - Returns: whether it was sent. Otherwise `completion` is not called; `send` and `evaluate` say why.
+    /// - Returns: whether it was sent. Otherwise `completion` is not called; `send` and `evaluate` report the reason.
     package func sendDirectly(
         key: String, words: Int, most: Int, _ write: (inout CommandWriter) -> Void,
         _ completion: @escaping (DirectReply) -> Void
@@ -115,7 +115,7 @@ extension RedisClient {
         }
     }
 
-    /// Sends a command that starts with `prefix`, and is otherwise the same as the method above.
+    /// Like the method above, for a command that starts with `prefix`.
     package func sendDirectly(
         _ prefix: CommandPrefix, most: Int, _ write: (inout CommandWriter) -> Void,
         _ completion: @escaping (DirectReply) -> Void
@@ -143,7 +143,7 @@ extension RedisClient {
 }
 
 extension RedisError {
-    /// The command was not executed, and `send` and `evaluate` know what to do: the script must be sent, or the slot is
+    /// The command was not executed, and `send` and `evaluate` can handle that: the script must be sent, or the slot is
     /// on another node.
     package var needsGeneralPath: Bool {
         guard case .refused(let code, _) = self else { return false }

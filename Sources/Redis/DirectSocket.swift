@@ -1,7 +1,8 @@
-// Passes commands to the kernel without NIO's pipeline, queue and promise, which cost as much as encoding a command. The kernel
-// nearly always accepts all bytes. What it does not accept goes to the channel, and so does everything later until the channel
-// has written it: bytes never overtake each other. Sources/SecureSocket/SocketWriter.swift does the same for clients, and
-// explains why the descriptor may be used: the channel owns it, and `isActive` is reliable on the channel's loop.
+// Passes commands to the kernel without NIO's pipeline, queue and promise, which cost as much as encoding a command.
+// The kernel nearly always accepts all bytes. Otherwise the rest goes to the channel, and so does everything later
+// until the channel has written it: bytes never overtake each other. Sources/SecureSocket/SocketWriter.swift does the
+// same for clients, and explains why the descriptor may be used: the channel owns it, and `isActive` is reliable on the
+// channel's loop.
 
 internal import Glibc
 internal import NIOCore
@@ -13,9 +14,9 @@ final class DirectSocket {
     /// Writes that the channel has not completed, because the kernel did not accept them.
     private var writesInChannel = 0
 
-    /// Never block, and report a disconnected peer as an error rather than with a signal.
+    /// The call must never block, and must report a disconnected peer as an error rather than by a signal.
     private static let flags = CInt(MSG_DONTWAIT) | CInt(MSG_NOSIGNAL)
-    /// A buffer that has grown larger than this is not kept for the next commands.
+    /// A larger buffer is not kept for the next commands.
     private static let keptCapacityBytes = 64 * 1024
 
     /// - Returns: `nil` if the channel is not a socket.

@@ -1,5 +1,5 @@
-// One timer for all Redis connections of an event loop. A loop has a dozen connections, and each had a timer that fired
-// 20 times a second.
+// One timer for all Redis connections of an event loop. A loop has a dozen connections, and previously each had a timer
+// that fired 20 times a second.
 
 internal import NIOCore
 internal import NIOPosix
@@ -48,8 +48,8 @@ final class LinkTicker {
         self.timer = nil
     }
 
-    /// Returns since when a command sent at `requestedAt` is certainly unanswered, not only unread because the loop was
-    /// blocked.
+    /// Returns since when a command that was sent at `requestedAt` is certainly unanswered, rather than its reply
+    /// unread because the loop was blocked.
     func waitingSince(_ requestedAt: NIODeadline, now: NIODeadline) -> NIODeadline {
         .uptimeNanoseconds(
             self.stalls.waitingSince(requestedAt.uptimeNanoseconds, now: now.uptimeNanoseconds))

@@ -1,5 +1,6 @@
 // A repeating timer of an event loop. NIO's repeated task creates a promise and a task for every call, which took more
-// than half of what an idle gateway costs. It is here because this is the lowest target that uses NIO's event loops.
+// than half of an idle gateway's CPU time. The timer is here because this is the lowest target that uses NIO's event
+// loops.
 
 package import NIOCore
 
@@ -10,7 +11,7 @@ package final class LoopTimer {
     private var body: ((NIODeadline) -> Void)?
     private var scheduled: NIOScheduledCallback?
 
-    /// - Parameter body: kept until `cancel`.
+    /// - Parameter body: retained until `cancel`.
     package init(eventLoop: any EventLoop, interval: TimeAmount, _ body: @escaping (_ now: NIODeadline) -> Void) {
         (self.eventLoop, self.interval, self.body) = (eventLoop, interval, body)
     }

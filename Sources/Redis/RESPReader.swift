@@ -8,7 +8,7 @@ package final class RESPReader {
     private let reader: UnsafeMutablePointer<redisReader>
     private let tape = RESPTape()
 
-    /// Bytes passed at a time: the reader compacts its buffer after each reply of a KiB or more.
+    /// Bytes that are passed at a time, because the reader compacts its buffer after each reply of a KiB or more.
     private static let portion = 16_384
 
     package init() {

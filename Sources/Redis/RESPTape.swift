@@ -85,7 +85,7 @@ package final class RESPTape {
         index + 1 < self.entries.count && self.entries[index + 1].kind == .string
     }
 
-    /// Passes element `index` of a flat array to `body` as bytes. Not generic, for other targets.
+    /// Passes element `index` of a flat array to `body` as bytes. Not generic, because other targets use it.
     package func withBytes(_ index: Int, _ body: (UnsafeRawBufferPointer) -> Void) { self.withText(index, body) }
 
     /// The error, if the reply is one.
@@ -94,7 +94,7 @@ package final class RESPTape {
         return String(decoding: self.bytes[first.start..<first.start + first.count], as: UTF8.self)
     }
 
-    /// A copy to compare later replies with.
+    /// A copy, to compare later replies with it.
     package struct Copy: Sendable {
         fileprivate let entries: [Entry]
         fileprivate let bytes: [UInt8]

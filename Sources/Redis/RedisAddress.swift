@@ -1,5 +1,5 @@
-// How to reach a Redis: one node, the master that Sentinels name, or a cluster; with credentials and TLS. Parsed from a URL
-// (RedisURL.swift).
+// How to reach a Redis: one node, the master that Sentinels report, or a cluster, with credentials and TLS. Parsed from
+// a URL (RedisURL.swift).
 
 /// Address, credentials and database of one Redis.
 package struct RedisAddress: Hashable, Sendable {
@@ -31,7 +31,7 @@ package struct RedisAddress: Hashable, Sendable {
     package var user: String?
     package var password: String?
     package var database = 0
-    /// `nil`: no TLS.
+    /// `nil` for no TLS.
     package var tls: RedisTLS?
     /// Credentials for the Sentinels, which have their own users.
     package var sentinelUser: String?

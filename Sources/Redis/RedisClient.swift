@@ -4,12 +4,12 @@ package import Logging
 package import NIOCore
 package import Telemetry
 
-/// Pipelined commands over connections that reconnect automatically: to one node, to the master that Sentinels name, or to the
-/// masters of a cluster. Commands may be sent from any thread. Without a connection they fail immediately with
-/// `RedisError.disconnected`.
+/// Pipelined commands over connections that reconnect automatically: to one node, to the master that Sentinels report,
+/// or to the masters of a cluster. Commands may be sent from any thread. Without a connection they fail immediately
+/// with `RedisError.disconnected`.
 package final class RedisClient: Sendable {
     package let eventLoop: any EventLoop
-    /// One node, the master that Sentinels name, or a cluster.
+    /// One node, the master that Sentinels report, or a cluster.
     package let endpoint: RedisAddress.Endpoint
     let route: NIOLoopBound<any RedisRoute>
     /// Receives every failed command.
@@ -17,7 +17,7 @@ package final class RedisClient: Sendable {
 
     /// Must be called on `eventLoop`.
     ///
-    /// - Parameter replyTimes: where the time until each reply is recorded, of the same event loop.
+    /// - Parameter replyTimes: where the time until each reply is recorded; must belong to the same event loop.
     package init(
         address: RedisAddress, eventLoop: any EventLoop, timing: RedisTiming = RedisTiming(), logger: Logger,
         witness: (any RedisObserver)? = nil, replyTimes: DurationRecorder? = nil
@@ -51,12 +51,12 @@ package final class RedisClient: Sendable {
     /// Since when it is unresponsive; `nil` while it responds. On `eventLoop` only.
     package var unresponsiveSince: NIODeadline? { self.route.value.unresponsiveSince }
 
-    /// The replicas that receive writes; of a cluster, those of the master that has the fewest. `nil` if that is not known. On
-    /// `eventLoop` only.
+    /// The replicas that receive writes; in a cluster, those of the master with the fewest. `nil` if their number is
+    /// unknown. On `eventLoop` only.
     package var onlineReplicas: Int? { self.route.value.onlineReplicas }
 
-    /// Calls `body` whenever the connection to a master is re-established. It may be another master, which may lack the
-    /// latest writes. On `eventLoop` only.
+    /// Calls `body` whenever the connection to a master is re-established. That may be another master, which may lack
+    /// the latest writes. On `eventLoop` only.
     package func onReturned(_ body: @escaping () -> Void) { self.route.value.onReturned = body }
 
     /// Sends a command. An error reply fails the future with `RedisError.refused`. In a cluster the command goes to the node
@@ -90,8 +90,8 @@ package final class RedisClient: Sendable {
         }
     }
 
-    /// Sends a command with one future, which is the usual case. Redirections, unknown scripts and missing connections take
-    /// the general path, where each step is a future.
+    /// Sends a command with one future, which is the usual case. Redirections, unknown scripts and missing connections
+    /// use the general path, where each step is a future.
     private func sendQuickly(
         _ command: RedisCommand, generally: @escaping @Sendable (any RedisRoute) -> EventLoopFuture<RESPValue>,
         succeeded: @escaping @Sendable () -> Void, failed: @escaping @Sendable (any Error) -> Void

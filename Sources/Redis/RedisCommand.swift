@@ -19,11 +19,11 @@ package struct RedisCommand: Sendable, ExpressibleByArrayLiteral {
     package init(_ words: [Word]) { self.words = words }
     package init(arrayLiteral words: Word...) { self.words = words }
 
-    /// Writes the command in one piece, directly into the buffer's memory. Accepting a location sends one command of eight
-    /// elements, and appending them one by one took a sixth of all its instructions.
+    /// Writes the command in one piece, directly into the buffer's memory. Accepting a location sends one command of
+    /// eight elements; appending them one by one took a sixth of all its instructions.
     package func write(into buffer: inout ByteBuffer) { self.write(into: &buffer, announcing: self.words.count) }
 
-    /// - Parameter count: the number of words of the command, of which these may be only the first.
+    /// - Parameter count: the number of words of the whole command. These words may be only its beginning.
     func write(into buffer: inout ByteBuffer, announcing count: Int) {
         let most = self.words.reduce(Self.maxHeaderBytes) { $0 + $1.count + Self.maxHeaderBytes + 2 }
         buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: most) { room in

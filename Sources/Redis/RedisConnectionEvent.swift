@@ -1,9 +1,9 @@
-// What happens to the connections of one Redis role, for its observer or for the log.
+// Changes of the connections of one Redis role, for its observer or for the log.
 
 package import Logging
 internal import Telemetry
 
-/// A change of a connection, or of the address that connections lead to.
+/// A change of a connection, or of the address to which connections are made.
 package enum RedisConnectionEvent: Equatable, Sendable {
     /// An attempt to connect to this address failed.
     case attemptFailed(RedisError, at: String)
@@ -45,7 +45,7 @@ package enum RedisConnectionEvent: Equatable, Sendable {
         return metadata
     }
 
-    /// For clients without an observer, which report a failure to their caller.
+    /// The level for clients without an observer, which report a failure to their caller.
     private var level: Logger.Level {
         switch self {
         case .attemptFailed: .debug
@@ -54,7 +54,7 @@ package enum RedisConnectionEvent: Equatable, Sendable {
         }
     }
 
-    /// Passes it to the observer, or logs it if there is none.
+    /// Passes the event to the observer, or logs it if there is none.
     func report(to witness: (any RedisObserver)?, _ logger: Logger) {
         if let witness { return witness.observed(self) }
         logger.log(level: self.level, self.message, metadata: self.metadata)

@@ -12,9 +12,9 @@ package enum RedisError: Error, Equatable, Sendable {
     case sentinelAuthenticationRefused(address: String, reason: String)
     /// The TLS files named in the URL cannot be used.
     case invalidTLS(files: [String], reason: String)
-    /// The TLS handshake failed. The reason says what to do.
+    /// The TLS handshake failed. The reason contains advice.
     case tlsFailed(reason: String)
-    /// The server's certificate is not valid yet: by this machine's clock, which may be wrong after a boot.
+    /// The server's certificate is not valid yet, according to this machine's clock, which may be wrong after a boot.
     case certificateNotYetValid
     /// The node is not a master: it was demoted, or the address is wrong.
     case notMaster(address: String, role: String)
@@ -116,11 +116,11 @@ extension RedisError: CustomStringConvertible {
 }
 
 extension RedisError {
-    /// How Redis answers an unknown command; the name follows in quotes, and then the arguments.
+    /// How Redis replies to an unknown command. The name follows in quotes, and then the arguments.
     private static let unknownCommand = "ERR unknown command "
-    /// The same within a script. Redis does not say which command; neither does this.
+    /// The same within a script. Redis does not report which command it was.
     private static let unknownCommandOfScript = "ERR Unknown Redis command called from script"
-    /// Redis repeats no more of a command's name.
+    /// Redis repeats at most this much of a command's name.
     private static let maxCommandName = 128
 
     /// Whether Redis does not know the command, for example because its configuration renames it.
@@ -129,8 +129,8 @@ extension RedisError {
         return message.hasPrefix(Self.unknownCommand) || message.hasPrefix(Self.unknownCommandOfScript)
     }
 
-    /// For logs: only the error code of a reply, because the message may repeat what was sent. An unknown command is named,
-    /// without its arguments.
+    /// For logs: only the error code of a reply, because the message may repeat what was sent. The name of an unknown
+    /// command is included, without its arguments.
     package var withoutArguments: String {
         guard case .refused(let code, let message) = self else { return "\(self)" }
         if message.hasPrefix(Self.unknownCommandOfScript) { return "Redis replied \(Self.unknownCommandOfScript)" }

@@ -1,5 +1,5 @@
-// The masters behind an address, for connections to each of them: an inspection of a cluster must not depend on which master
-// happens to answer.
+// The masters behind an address, for connections to each of them. An inspection of a cluster must not depend on which
+// master happens to reply.
 
 package import NIOCore
 

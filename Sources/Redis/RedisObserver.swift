@@ -9,11 +9,11 @@ package protocol RedisObserver: Sendable {
     /// The data under these names, or a message of a channel of that name, is malformed and was ignored.
     ///
     /// - Parameters:
-    ///   - names: keys or a channel; for a script all of its keys, because it does not say which one.
+    ///   - names: keys or a channel; for a script all of its keys, because its error does not say which one.
     ///   - command: the command that found it, for logs.
     func refused(_ names: [String], by command: String)
-    /// Something happened to a connection. A gateway has dozens of them for each role, so an outage is observed dozens
-    /// of times.
+    /// A connection changed. A gateway has dozens of connections for each role, so an outage is observed dozens of
+    /// times.
     func observed(_ event: RedisConnectionEvent)
     /// Redis accepted a write that needs memory.
     func wrote()
@@ -63,8 +63,8 @@ extension RedisError {
     /// read is malformed.
     package var isUnexpectedAnswer: Bool { if case .unexpectedAnswer = self { true } else { false } }
 
-    /// Parts of error messages of Redis and Enroute's scripts that mean malformed data. The last one is in every
-    /// unexpected script error.
+    /// Parts of error messages, from Redis and from Enroute's scripts, that mean malformed data. The last one is part
+    /// of every unexpected script error.
     private static let foreignMarks = [
         "not an integer", "would overflow", "not a valid float", "not a float", "would produce NaN", "malformed data",
         "user_script:",

@@ -1,5 +1,5 @@
-// Finds the node for a command. For one node, or the master that Sentinels name, there is one link; for a cluster, one link per
-// master.
+// Finds the node for a command. For one node, or the master that Sentinels report, there is one link; for a cluster,
+// one link per master.
 
 internal import Logging
 internal import NIOCore
@@ -30,23 +30,24 @@ protocol RedisRoute: AnyObject {
     func send(_ command: RedisCommand, isDurable: Bool) -> EventLoopFuture<Durable<RESPValue>>
     /// Returns the connection for commands with this key, or `nil` while the key's node is not connected.
     func handler(ofKey key: String) -> RedisChannelHandler?
-    /// Returns the connection for a command, or `nil` while its node is not connected. In a cluster also `nil` for a command
-    /// without a key, which any master can execute.
+    /// Returns the connection for a command, or `nil` while its node is not connected. In a cluster, it is also `nil`
+    /// for a command without a key, which any master can execute.
     func handler(of command: RedisCommand) -> RedisChannelHandler?
     /// Since when some connection is down or unresponsive; `nil` while all of them work.
     var unresponsiveSince: NIODeadline? { get }
-    /// The replicas that receive writes; of a cluster, those of the master that has the fewest. `nil` while a master is not
+    /// The replicas that receive writes; in a cluster, those of the master with the fewest. `nil` while a master is not
     /// connected or has not reported them.
     var onlineReplicas: Int? { get }
-    /// The location of a channel, where subscriber connections must go.
+    /// The location of a channel, to which subscriber connections must be made.
     func location(ofChannel channel: String) -> ChannelLocation?
     /// All current channel locations.
     var locations: [ChannelLocation] { get }
     /// Records an error that may mean that a channel is on another node.
     func noteRedirection(_ error: RedisError, at location: ChannelLocation)
-    /// Channel locations may have changed, or the master behind one; with its address, if Sentinels announced it.
+    /// Channel locations may have changed, or the master behind one of them. Called with its address, if Sentinels
+    /// announced it.
     var onMoved: ((RedisAddress.Node?) -> Void)? { get set }
-    /// The connection to a master was re-established. It may be another master, which may lack the latest writes.
+    /// The connection to a master was re-established. That may be another master, which may lack the latest writes.
     var onReturned: (() -> Void)? { get set }
     /// Returns the address for connections to a channel location.
     func locate(_ location: ChannelLocation) -> EventLoopFuture<RedisAddress>
@@ -107,8 +108,8 @@ final class MasterRoute: RedisRoute {
         self.link.stop()
     }
 
-    /// The master changed: connections to the old one are useless. One Sentinel may announce the new master seconds after
-    /// another one has named it, so connections may lead there already.
+    /// The master changed, so connections to the old one are useless. One Sentinel may announce the new master seconds
+    /// after another one reported it, so connections may already lead there.
     private func moved(to master: RedisAddress.Node?) {
         self.link.leave(for: master)
         self.onMoved?(master)

@@ -4,7 +4,7 @@ internal import NIOCore
 
 /// Authenticates a new connection.
 struct RedisSignIn: Sendable {
-    /// What the server must be.
+    /// The expected role of the server.
     enum Peer: Sendable {
         case master
         /// Any node of a cluster.
@@ -46,8 +46,8 @@ struct RedisSignIn: Sendable {
 
     // MARK: Errors
 
-    /// - Parameter refusal: what an error reply means that is neither an outage nor about authentication; `nil` if its
-    ///   message is clear enough.
+    /// - Parameter refusal: the meaning of an error reply that is neither an outage nor about authentication; `nil` if
+    ///   its message is clear enough.
     private func step<Answer: Sendable>(
         _ answer: EventLoopFuture<Answer>, refusal: @escaping @Sendable (_ message: String) -> RedisError?
     ) -> EventLoopFuture<Void> {
@@ -70,7 +70,7 @@ struct RedisSignIn: Sendable {
         }
     }
 
-    /// Adds the usual cause, a wrong scheme in the URL.
+    /// Adds the usual cause: a wrong scheme in the URL.
     private func unreachable(_ reason: String) -> RedisError {
         let advice =
             switch (self.address.endpoint, self.address.tls) {
@@ -81,7 +81,7 @@ struct RedisSignIn: Sendable {
         return .unreachable(address: self.address.description, reason: reason + advice)
     }
 
-    /// Removes the arguments, which Redis repeats when it does not know the command.
+    /// Removes the arguments, which Redis repeats if it does not know the command.
     private func credentialsRefused(_ message: String) -> RedisError {
         let reason = String(message.prefix(upTo: message.firstRange(of: ", with args")?.lowerBound ?? message.endIndex))
         return self.peer == .sentinel
@@ -89,7 +89,7 @@ struct RedisSignIn: Sendable {
             : .authenticationRefused(address: self.address.description, reason: reason)
     }
 
-    /// Whether AUTH was refused because of what was sent: `ERR AUTH <password> called without any password configured`,
+    /// Whether AUTH was refused because of its arguments: `ERR AUTH <password> called without any password configured`,
     /// `ERR wrong number of arguments for 'auth' command`, `ERR invalid password`.
     private static func concernsCredentials(_ message: String) -> Bool {
         let message = message.lowercased()

@@ -5,12 +5,12 @@ internal import NIOSSL
 
 /// Trusted CAs and the client certificate, as files named in the URL.
 package struct RedisTLS: Hashable, Sendable {
-    /// PEM file of the trusted CAs; `nil`: the system's.
+    /// PEM file of the trusted CAs; `nil` for the system's.
     package var authorities: String?
     /// PEM files of the client certificate chain and its key, if the server requires one.
     package var certificate: String?
     package var key: String?
-    /// The name that the server's certificate must be valid for; `nil`: the host's.
+    /// The name that the server's certificate must contain; `nil` for the host's.
     package var serverName: String?
 
     package init(
@@ -22,7 +22,7 @@ package struct RedisTLS: Hashable, Sendable {
         self.serverName = serverName
     }
 
-    /// - Throws: `RedisError.invalidTLS`, which names the file.
+    /// - Throws: `RedisError.invalidTLS`, which contains the files.
     func context() throws(RedisError) -> NIOSSLContext {
         do {
             var configuration = TLSConfiguration.makeClientConfiguration()

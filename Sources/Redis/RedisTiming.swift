@@ -6,7 +6,7 @@ internal import Resilience
 /// Time limits of a connection.
 package struct RedisTiming: Sendable {
     package var connect: TimeAmount = .seconds(2)
-    /// Maximum age of the oldest unanswered command; then the connection is closed.
+    /// Maximum age of the oldest unanswered command. Beyond it, the connection is closed.
     package var answer: TimeAmount = .seconds(3)
     /// After this much silence a PING checks the connection.
     package var health: TimeAmount = .milliseconds(500)
@@ -19,7 +19,7 @@ package struct RedisTiming: Sendable {
     package var longestBackoff: TimeAmount = .seconds(1)
     /// Replicas that must confirm a durable write.
     package var quorum = ReplicaQuorum.majority
-    /// How long a durable write waits for them (WAIT).
+    /// How long a durable write waits for replicas (WAIT).
     package var replication: TimeAmount = .milliseconds(200)
     /// Interval of the connection timer.
     static let tick = TimeAmount.milliseconds(50)

@@ -1,5 +1,5 @@
-// Redis URLs. redis: one node; unix: its socket file; redis+sentinel: the master that Sentinels name; redis+cluster: a cluster,
-// by some of its nodes. rediss, with an s, uses TLS.
+// Redis URLs. redis: one node; unix: its socket file; redis+sentinel: the master that Sentinels report; redis+cluster:
+// a cluster, by some of its nodes. rediss, with an additional s, uses TLS.
 
 extension RedisAddress {
     /// Parses one of
@@ -32,7 +32,8 @@ extension RedisAddress {
         try self.init(text, kind: parts.dropFirst().first, isTLS: first == "rediss")
     }
 
-    /// The accepted query parameters. Any other one is a mistake, or part of a password that contains a question mark.
+    /// The accepted query parameters. Any other parameter is a mistake, or part of a password that contains a question
+    /// mark.
     private static let parameters = parametersOfTLS.union(parametersOfSentinels)
     private static let parametersOfTLS: Set = ["ca", "cert", "key", "name"]
     private static let parametersOfSentinels: Set = ["sentinel_user", "sentinel_password"]
@@ -142,8 +143,8 @@ private struct URLParts {
     var path: [String]
     var query: [String: String] = [:]
 
-    /// - Throws: `Malformed` where a reserved character splits a password in two. Its parts would be read as a host and a
-    ///   port, and the error would be about them.
+    /// - Throws: `Malformed` if a reserved character splits a password in two. Otherwise the parts would be read as a
+    ///   host and a port, and the error would be about them.
     init(_ text: Substring) throws(RedisAddress.Malformed) {
         let (beforeQuery, query) = Self.cut(text, at: "?")
         for item in query?.split(separator: "&") ?? [] {
@@ -171,7 +172,7 @@ private struct URLParts {
     func nodes(defaultPort: Int) throws(RedisAddress.Malformed) -> [RedisAddress.Node] {
         var nodes: [RedisAddress.Node] = []
         for host in self.hosts.split(separator: ",", omittingEmptySubsequences: false) {
-            // [::1]:6379, or a name and a port.
+            // `[::1]:6379`, or a name and a port.
             let isBracketed = host.first == "["
             let end = isBracketed ? host.firstIndex(of: "]").map { host.index(after: $0) } : host.lastIndex(of: ":")
             let name =

@@ -1,12 +1,13 @@
-// How many replicas must confirm a write before it counts as safe. A planned failover promotes one replica while the old master
-// accepts writes for a moment longer; those reach at most the other replicas and are lost. The number of replicas that a
-// master has now is therefore not enough: a replica that has just disconnected may be the next master.
+// How many replicas must confirm a write before it counts as safe. During a planned failover, one replica is promoted
+// while the old master accepts writes for a moment longer. Such writes reach only the other replicas and are lost. The
+// number of replicas that a master has now is therefore not enough: a replica that has just disconnected may be the
+// next master.
 
 package import NIOCore
 
 /// How many replicas must confirm a durable write.
 package enum ReplicaQuorum: Sendable, Hashable {
-    /// More than half of the recent replicas; with one or two replicas that is all of them.
+    /// More than half of the recent replicas. With one or two replicas, that is all of them.
     case majority
     /// All recent replicas.
     case all

@@ -1,4 +1,4 @@
-// What INFO replication says about a node, as far as Enroute needs it. Read in one pass over the bytes: every event
+// The parts of a node's INFO replication that Enroute needs. Parsed in one pass over the bytes, because every event
 // loop queries every master once a second.
 
 /// The replication state of one node.
@@ -9,7 +9,7 @@ struct ReplicationInfo: Hashable, Sendable {
     private(set) var history: [UInt8]?
     /// `master_replid2` is set: the node continues the history of another master.
     private(set) var hasPreviousHistory = false
-    /// Replicas that receive writes. Those still copying the data set do not count, as for WAIT.
+    /// Replicas that receive writes. As for WAIT, replicas that still copy the data set do not count.
     private(set) var onlineReplicas = 0
 
     /// - Parameter text: the reply, lines of `name:value`.
@@ -37,7 +37,7 @@ struct ReplicationInfo: Hashable, Sendable {
 }
 
 extension ArraySlice<UInt8> {
-    /// What follows `prefix`, if the line starts with it.
+    /// The rest of the line, if it starts with `prefix`.
     fileprivate func value(of prefix: StaticString) -> ArraySlice<UInt8>? {
         let count = prefix.utf8CodeUnitCount
         guard self.count >= count,

@@ -1,4 +1,4 @@
-// Monitors the replication state of a link's node every second: another history (`master_replid`) or another role means
+// Monitors the replication state of a link's node every second. Another history (`master_replid`) or another role means
 // that the master changed although the connection did not break. Also implements writes that wait for replicas.
 
 internal import NIOCore
@@ -7,10 +7,10 @@ internal import NIOCore
 final class ReplicationMonitor {
     private let link: RedisLink
     private var history: [UInt8]?
-    /// Across all masters that this link has led to: a node without replicas may be the one being replaced, or the new one that
-    /// the replicas have not found yet.
+    /// Counted across all masters that this link has led to. A node without replicas may be the one that is being
+    /// replaced, or the new one that the replicas have not found yet.
     private var replicas = RecentReplicas()
-    /// The replicas of this connection's node that receive writes; `nil` until it has reported them.
+    /// The replicas of the connected node that receive writes; `nil` until it has reported them.
     private(set) var onlineReplicas: Int?
     private var lastCheck = NIODeadline.uptimeNanoseconds(0)
     private var isChecking = false
@@ -43,7 +43,7 @@ final class ReplicationMonitor {
         let bound = NIOLoopBound(self, eventLoop: self.link.eventLoop)
         handler.send(["INFO", "replication"]).whenComplete { result in
             bound.value.isChecking = false
-            // Refused by an ACL rule: then replication cannot be monitored.
+            // Refused by an ACL rule, so replication cannot be monitored.
             guard case .success(let answer) = result, let text = answer.bytes else { return }
             bound.value.received(ReplicationInfo(text))
         }
@@ -54,7 +54,8 @@ final class ReplicationMonitor {
         self.onlineReplicas = info.onlineReplicas
         let before = self.history
         self.history = info.history
-        // When its first replica connects, a master gets a new replication id with an empty secondary id. That is not a change.
+        // When its first replica connects, a master gets a new replication id and an empty secondary id. That is no
+        // change of the master.
         guard info.isMaster, before == nil || before == self.history || !info.hasPreviousHistory else {
             self.onChanged?()
             return
@@ -85,7 +86,7 @@ final class ReplicationMonitor {
         }
     }
 
-    /// - Returns: as `Durable.replicas`. Never fails: the write has succeeded even if no replica confirms it.
+    /// - Returns: the same as `Durable.replicas`. Never fails: the write has succeeded even if no replica confirms it.
     private func waitForReplicas(_ handler: RedisChannelHandler) -> EventLoopFuture<Int?> {
         let needed = self.neededReplicas
         guard needed > 0 else { return self.link.eventLoop.makeSucceededFuture(nil) }

@@ -1,11 +1,11 @@
-// Finds the master through Sentinels (https://redis.io/docs/reference/sentinel-clients/): they are queried before every attempt
-// to connect, and one of them is subscribed to, so that a failover is noticed before the old master fails.
+// Finds the master through Sentinels (https://redis.io/docs/reference/sentinel-clients/). They are queried before every
+// attempt to connect. One of them is also subscribed to, so that a failover is noticed before the old master fails.
 
 internal import Logging
 internal import NIOCore
 internal import NIOPosix
 
-/// The master of one name. Confined to its event loop.
+/// The master with one name. Confined to its event loop.
 final class SentinelWatch {
     private let address: RedisAddress
     private let sentinels: [RedisAddress.Node]
@@ -14,12 +14,12 @@ final class SentinelWatch {
     private let timing: RedisTiming
     private let logger: Logger
     private let witness: (any RedisObserver)?
-    /// The Sentinel to query first: the last one that answered.
+    /// The Sentinel to query first: the last one that replied.
     private var preferred = 0
     private var querying: EventLoopFuture<RedisAddress>?
     private var subscriber: RedisLink?
     private var nextSentinel = 0
-    /// Notifies the owner that this is the master now. Its connections may lead there already.
+    /// Notifies the owner that this is the new master. Its connections may already lead there.
     var onSwitch: ((RedisAddress.Node) -> Void)?
 
     private static let switched = "+switch-master"
@@ -82,7 +82,7 @@ final class SentinelWatch {
 
     // MARK: Subscription
 
-    /// Subscribes to the first Sentinel that is reachable, in turn.
+    /// Subscribes to the first reachable Sentinel, trying one after the other.
     func subscribe() {
         guard self.subscriber == nil else { return }
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)

@@ -1,5 +1,5 @@
-// The channels of one connection. `SubscriptionStateMachine` decides what to request and tracks what is acknowledged, lost and
-// restored; this class sends the commands and passes messages to the closure.
+// The channels of one connection. `SubscriptionStateMachine` decides what to request, and tracks which channels are
+// acknowledged, lost and restored. This class sends the commands and passes messages to the closure.
 
 internal import Logging
 internal import NIOCore
@@ -12,8 +12,8 @@ final class SubscriberConnection {
     private var core: SubscriptionStateMachine<String>
     private var willSend = false
 
-    /// Names per SSUBSCRIBE: one command with 100,000 names was 15 times slower than batches. In a cluster the limit is one,
-    /// because all channels of a command must be in the same slot.
+    /// Names per SSUBSCRIBE: one command with 100,000 names was 15 times slower than batches. In a cluster the limit is
+    /// one, because all channels of a command must be in the same slot.
     static let batch = 100
     /// Delay before a refused resubscription is retried.
     static let repairDelay = TimeAmount.milliseconds(500)
@@ -26,7 +26,7 @@ final class SubscriberConnection {
     var onGivenUp: (([String], RedisError) -> Void)?
     /// The connection is established (true) or ended (false).
     var onState: ((Bool) -> Void)?
-    /// The server ended a subscription on its own, or reports that it belongs elsewhere.
+    /// The server ended a subscription on its own, or reports that it belongs to another node.
     var onEvicted: ((String, RedisError?) -> Void)?
 
     init(
@@ -45,7 +45,7 @@ final class SubscriberConnection {
     /// Succeeds when connected; fails when the attempt under way, or the next one, fails.
     func whenConnected() -> EventLoopFuture<Void> { self.link.whenConnected() }
     func stop() { self.link.stop() }
-    /// Reconnects, because the master has changed. A connection that leads to `master` stays.
+    /// Reconnects, because the master has changed. A connection that already leads to `master` stays.
     func leave(for master: RedisAddress.Node?) { self.link.leave(for: master) }
 
     var count: Int { self.core.count }
@@ -68,7 +68,7 @@ final class SubscriberConnection {
         if self.core.unsubscribe(channel) { self.sendSoon() }
     }
 
-    // MARK: Sending, once per loop tick
+    // MARK: Sending commands, once per loop tick
 
     private func sendSoon() {
         guard !self.willSend, self.core.hasCommands else { return }
@@ -121,7 +121,7 @@ final class SubscriberConnection {
     }
 
     /// Redis refused a command because of an ACL rule, because the slot is on another node, or because it is loading
-    /// its data. If the connection ended instead, `didDisconnect` follows.
+    /// its data. If the connection ended, `didDisconnect` follows instead.
     private func refused(_ channels: [String], _ error: RedisError) {
         guard case .refused(let code, _) = error else { return }
         if code == "MOVED" || code == "ASK" {

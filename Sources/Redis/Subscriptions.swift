@@ -1,5 +1,6 @@
-// All channels of one event loop at one Redis, spread over several connections because closing one with 100,000 channels blocks
-// Redis for 75 ms. In a cluster each channel is on the node of its slot and follows the slot when it moves.
+// All channels of one event loop in one Redis. They are spread over several connections, because closing one with
+// 100,000 channels blocks Redis for 75 ms. In a cluster, each channel is on the node of its slot and follows the slot
+// when it moves.
 
 package import Logging
 package import NIOCore
@@ -13,7 +14,7 @@ package final class Subscriptions {
     private let timing: RedisTiming
     private let logger: Logger
     private var connections: [ChannelLocation: [SubscriberConnection]] = [:]
-    /// The connection of each channel; `nil` while no node is known for its slot.
+    /// The connection of each channel; `nil` while the node of its slot is unknown.
     private var subscriptions: [String: Subscription] = [:]
     private var hasChannelWithoutNode = false
     private var isStarted = false
@@ -21,7 +22,8 @@ package final class Subscriptions {
 
     private struct Subscription {
         var connection: SubscriberConnection?
-        /// Whether it was acknowledged before: the next acknowledgement restores it, and messages may be missing.
+        /// Whether it was acknowledged before. If so, the next acknowledgement restores it, and messages may be
+        /// missing.
         var isRepair = false
         var waiting: [EventLoopPromise<Void>] = []
     }
@@ -31,7 +33,7 @@ package final class Subscriptions {
 
     /// A message: channel and payload, valid during the call. Set it before `start`.
     package var onMessage: ((_ channel: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer) -> Void)?
-    /// A lost channel is subscribed again: messages may be missing.
+    /// A lost channel is subscribed again, so messages may be missing.
     package var onResubscribed: ((_ channel: String) -> Void)?
     /// A connection is established (true) or ended (false).
     package var onState: ((_ isConnected: Bool) -> Void)?
@@ -82,8 +84,8 @@ package final class Subscriptions {
 
     // MARK: Requests
 
-    /// Subscribes. Succeeds when Redis has acknowledged it; from then on no message is missed. Fails with
-    /// `RedisError.disconnected` when there is no connection.
+    /// Subscribes. Succeeds when Redis has acknowledged the channel; from then on no message is missed. Fails with
+    /// `RedisError.disconnected` if there is no connection.
     package func subscribe(_ channel: String) -> EventLoopFuture<Void> {
         let eventLoop = self.client.eventLoop
         eventLoop.preconditionInEventLoop()
@@ -97,7 +99,7 @@ package final class Subscriptions {
             connection.isConnected || connection.location != .singleMaster
         else { return eventLoop.makeFailedFuture(RedisError.disconnected) }
         guard connection.isConnected else {
-            // Wait for a node that has just become a master.
+            // Waits for a node that has just become a master.
             let bound = NIOLoopBound(self, eventLoop: eventLoop)
             return connection.whenConnected().flatMap { bound.value.subscribe(channel) }
         }
@@ -112,7 +114,7 @@ package final class Subscriptions {
         return promise.futureResult
     }
 
-    /// Unsubscribes. Messages under way may still arrive.
+    /// Unsubscribes. Messages that are already on their way may still arrive.
     package func unsubscribe(_ channel: String) {
         self.client.eventLoop.preconditionInEventLoop()
         guard let subscription = self.subscriptions.removeValue(forKey: channel) else { return }
@@ -170,7 +172,7 @@ package final class Subscriptions {
         }
     }
 
-    /// The slot of a channel is on another node, or is being moved.
+    /// The channel's slot is on another node, or is being moved.
     private func evicted(_ channel: String, _ error: RedisError?, from connection: SubscriberConnection) {
         guard self.subscriptions[channel]?.connection === connection else { return }
         self.subscriptions[channel]?.connection = nil
@@ -183,7 +185,7 @@ package final class Subscriptions {
 
     /// The master changed, or the owners of slots did.
     ///
-    /// - Parameter master: the new one, if it is known.
+    /// - Parameter master: the new master, if it is known.
     private func moved(to master: RedisAddress.Node?) {
         guard self.isStarted, !self.isStopped else { return }
         if self.route.location(ofChannel: "") == .singleMaster {
@@ -211,7 +213,7 @@ package final class Subscriptions {
         guard self.subscriptions[channel] != nil else { return }
         guard let connection = self.connection(for: channel) else { return self.retryLater() }
         self.subscriptions[channel]?.connection = connection
-        // Retried here, so that a caller does not have to subscribe again because a slot moved.
+        // Retried here, so that callers do not have to subscribe again whenever a slot moves.
         if connection.subscribe(channel, isRepair: true) { self.acknowledged(channel, true, by: connection) }
     }
 

@@ -1,4 +1,4 @@
-// Readable reasons for failures of TLS with Redis, and what to change in its URL.
+// Readable reasons for TLS failures with Redis, and advice on its URL.
 
 internal import NIOSSL
 internal import NetworkErrors
@@ -6,7 +6,7 @@ internal import NetworkErrors
 private import Glibc
 
 enum TLSFailure {
-    /// Returns the error of a connection: that it ended, or what is wrong with TLS and what to do about it.
+    /// Returns the error of a connection: that it ended, or the TLS problem with advice.
     ///
     /// - Parameter certificate: the server's, if it has sent one.
     static func error(_ error: any Error, certificate: @autoclosure () -> NIOSSLCertificate?) -> RedisError {

@@ -1,10 +1,10 @@
-// The life cycle of one connection: connect, check its health now and then, give up, wait for a random and growing time,
-// connect again. No I/O: the owner performs the effects and reports the events.
+// The life cycle of one connection: connect, check its health from time to time, give up, wait for a random and growing
+// time, connect again. No I/O: the owner performs the effects and reports the events.
 
 /// Decides when to connect, to check and to give up. Times are nanoseconds of a monotonic clock.
 package struct ConnectionStateMachine: Sendable {
     package struct Timing: Sendable {
-        /// Maximum age of the oldest unanswered command; then the connection is closed.
+        /// Maximum age of the oldest unanswered command. Beyond it, the connection is closed.
         package var answer = UInt64.seconds(3)
         /// After this much silence the peer is checked with a PING.
         package var health = UInt64.milliseconds(500)
@@ -31,7 +31,7 @@ package struct ConnectionStateMachine: Sendable {
         case didConnect
         /// The attempt failed, or the connection ended.
         case didDisconnect
-        /// The owner does not want another attempt now. It may start again.
+        /// The owner wants no other attempt now. It may start again later.
         case abandon
         case stop
     }
@@ -49,7 +49,7 @@ package struct ConnectionStateMachine: Sendable {
     package enum HealthCheck: Hashable, Sendable {
         case none
         case ping
-        /// The oldest command was not answered in time: close the connection.
+        /// The oldest command got no reply in time, so close the connection.
         case giveUp
     }
 
@@ -95,7 +95,7 @@ package struct ConnectionStateMachine: Sendable {
             if now >= since + self.timing.longestBackoff { self.attempts = 0 }
             self.wait(from: now)
             return .lost
-        // An attempt that was given up succeeds after all. There must not be two connections.
+        // An attempt that was given up succeeded after all. There must not be two connections.
         case (.idle, .didConnect), (.waiting, .didConnect): return .close
         case (.idle, .didDisconnect), (.idle, .abandon), (.trying, .start), (.trying, .abandon), (.connected, _),
             (.waiting, _):
@@ -112,7 +112,7 @@ package struct ConnectionStateMachine: Sendable {
 
     /// - Parameters:
     ///   - lastReceived: when anything was last received.
-    ///   - oldestUnanswered: since when the oldest command is unanswered; `nil` when none is.
+    ///   - oldestUnanswered: since when the oldest command has been unanswered; `nil` if none is.
     package func healthCheck(lastReceived: UInt64, oldestUnanswered: UInt64?, now: UInt64) -> HealthCheck {
         guard self.isConnected else { return .none }
         if let oldestUnanswered { return now >= oldestUnanswered + self.timing.answer ? .giveUp : .none }

@@ -1,6 +1,6 @@
-// What clients are told about Redis: nothing about a short outage, `degraded` after a while, `restored` once every connection
-// is back and every job has been resynced. Clients see one outage until then, because a working connection is no use while the
-// reads that replace lost messages still fail.
+// Which notifications clients get about Redis: none for a short outage, `degraded` after a while, and `restored` once
+// every connection works and every job has been resynced. Until then clients see one outage, because a working
+// connection is useless while the reads that replace lost messages still fail.
 
 /// Whether clients were notified that their state may be stale. Times are nanoseconds of a monotonic clock.
 package struct Outage: Sendable {
@@ -12,17 +12,19 @@ package struct Outage: Sendable {
     /// Outages shorter than this are not reported.
     package let patience: UInt64
     package private(set) var isDegraded = false
-    /// Since when a connection is down or unresponsive, or lost messages have not been replaced.
+    /// Since when a connection has been down or unresponsive, or lost messages have not been replaced.
     private var since: UInt64?
-    /// Whether messages may be missing because of an outage, reported or not. Followers that are behind are expected then.
+    /// Whether messages may be missing because of an outage, reported or not. Mismatches of followers are expected
+    /// then.
     package var isUnderway: Bool { self.since != nil }
 
     package init(patience: UInt64 = .seconds(2)) { self.patience = patience }
 
     /// - Parameters:
-    ///   - unresponsiveSince: since when a connection is down or unresponsive; `nil` when all of them work.
+    ///   - unresponsiveSince: since when a connection has been down or unresponsive; `nil` if all of them work.
     ///   - isSettled: no job is waiting for a resync.
-    ///   - isRevocationStateStale: the revocation state is stale and positions are suppressed, which is reported immediately.
+    ///   - isRevocationStateStale: the revocation state is stale and positions are suppressed, which is reported
+    ///     immediately.
     package mutating func observe(
         unresponsiveSince: UInt64?, isSettled: Bool, isRevocationStateStale: Bool = false, now: UInt64
     ) -> Notice? {

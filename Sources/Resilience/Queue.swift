@@ -17,7 +17,7 @@ struct Queue<Element: Sendable>: Sendable {
                 self.elements.removeAll(keepingCapacity: self.first < 1024)
                 self.first = 0
             } else if self.first >= 1024, self.first * 2 >= self.elements.count {
-                // Compact: a queue that is never quite empty would otherwise keep every removed element.
+                // Compacts the array. Otherwise a queue that is never quite empty would keep every removed element.
                 self.elements.removeFirst(self.first)
                 self.first = 0
             }

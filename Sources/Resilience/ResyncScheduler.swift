@@ -1,6 +1,7 @@
-// Decides which jobs to read again, and when. There are two purposes: a repair, when messages may be missing, and a periodic
-// check, because a lost pub/sub message leaves no trace. Each job has one read at a time, repairs come before checks, and the
-// total is bounded, so that losing a connection with 20,000 jobs does not cause a storm of reads.
+// Decides which jobs to read again, and when. There are two purposes: a repair, when messages may be missing, and a
+// periodic check, because nothing else reveals that a pub/sub message was lost. Each job has one read at a time,
+// repairs precede checks, and the total is bounded, so that losing a connection with 20,000 jobs does not cause a storm
+// of reads.
 
 /// Schedules reads, job by job. Times are nanoseconds of a monotonic clock.
 package struct ResyncScheduler<Job: Hashable & Sendable>: Sendable {
@@ -10,10 +11,10 @@ package struct ResyncScheduler<Job: Hashable & Sendable>: Sendable {
         /// Bounds of the random time between two checks of a job.
         package var soonestCheck = UInt64.seconds(5)
         package var latestCheck = UInt64.seconds(9)
-        /// A mismatch is confirmed by a second check after this time, because the message may still be on its way.
+        /// A second check after this time confirms a mismatch, because the message may still be on its way.
         package var confirmationDelay = UInt64.milliseconds(250)
-        /// A failed repair is retried after rand(0, min(longest, shortest * 2^n)), and so is a check that fails once. One that
-        /// fails again waits like any other check: nobody waits for it, and the end of an outage causes repairs.
+        /// A failed repair is retried after rand(0, min(longest, shortest * 2^n)), and so is a check that fails once. A
+        /// check that fails again waits like any other: nobody waits for it, and the end of an outage causes repairs.
         package var shortestRetry = UInt64.milliseconds(200)
         package var longestRetry = UInt64.seconds(1)
 
@@ -32,9 +33,10 @@ package struct ResyncScheduler<Job: Hashable & Sendable>: Sendable {
         package let purpose: Purpose
         /// A check that confirms a mismatch.
         package let isConfirmation: Bool
-        /// Distinguishes it from an earlier read of the same job, whose answer may still arrive.
+        /// Distinguishes it from an earlier read of the same job whose reply may still arrive.
         fileprivate let number: UInt64
-        /// The result is at least as new as this time, however long the answer takes. The next check is scheduled from here.
+        /// The result is at least as new as this time, however long the reply takes. The next check is scheduled from
+        /// here.
         fileprivate let startedAt: UInt64
     }
 
@@ -80,7 +82,7 @@ package struct ResyncScheduler<Job: Hashable & Sendable>: Sendable {
     private var alarms: [[Job]]
     private var nextTick: UInt64
     private var lastNumber: UInt64 = 0
-    /// Unanswered reads, including those of jobs that are no longer followed.
+    /// Reads without a reply, including those of jobs that are no longer followed.
     package private(set) var inFlight = 0
     /// Unfinished repairs. While there are any, followers are waiting.
     package private(set) var repairsOutstanding = 0
@@ -100,15 +102,15 @@ package struct ResyncScheduler<Job: Hashable & Sendable>: Sendable {
 
     // MARK: Followed jobs
 
-    /// Adds a followed job. Call it when its channels are acknowledged and before its snapshot is read: messages that are lost
-    /// while the snapshot is under way must be repaired too.
+    /// Adds a followed job. Call it when the job's channels are acknowledged and before its snapshot is read: messages
+    /// that are lost while the snapshot is being read must be repaired too.
     package mutating func follow(_ job: Job, now: UInt64) {
         guard self.entries[job] == nil else { return }
         self.entries[job] = Entry(phase: .resting(until: now, .check))
         self.rest(job, self.checkDelay, .check, now: now)
     }
 
-    /// Removes a job that nobody follows. An unfinished read still counts until it is answered.
+    /// Removes a job that nobody follows. An unfinished read still counts until its result is reported.
     package mutating func unfollow(_ job: Job) {
         guard let entry = self.entries.removeValue(forKey: job) else { return }
         if entry.isRepair { self.repairsOutstanding -= 1 }
@@ -116,7 +118,7 @@ package struct ResyncScheduler<Job: Hashable & Sendable>: Sendable {
 
     /// Requests a repair, because messages may be missing.
     ///
-    /// - Parameter spread: starts after a random delay of at most this, ns; 0 for immediately.
+    /// - Parameter spread: the read starts after a random delay of at most this, ns; 0 to start immediately.
     /// - Returns: whether its followers must be marked unsynchronized; `false` when the job is not followed.
     package mutating func repair(_ job: Job, within spread: UInt64 = 0, now: UInt64) -> Bool {
         guard let entry = self.entries[job] else { return false }
@@ -162,7 +164,8 @@ package struct ResyncScheduler<Job: Hashable & Sendable>: Sendable {
         return reads
     }
 
-    /// Records the result of a read. Every read that `due` returned must be answered exactly once, if only with `failed`.
+    /// Records the result of a read. Call it exactly once for every read that `due` returned, even if only with
+    /// `failed`.
     ///
     /// - Returns: whether the result may be shown: `false` when a repair was requested after the read was sent, or when
     ///   nobody follows the job any longer.
@@ -210,7 +213,7 @@ package struct ResyncScheduler<Job: Hashable & Sendable>: Sendable {
     }
 
     private mutating func rest(_ job: Job, _ delay: UInt64, _ purpose: Purpose, now: UInt64) {
-        // Not before the next tick to be processed, and within one turn of the timer ring.
+        // Not before the next tick to be processed, and within one round of the timer ring.
         let tick = min(
             max((now + delay) / Self.tick + 1, self.nextTick), self.nextTick + UInt64(self.alarms.count) - 1)
         self.entries[job]?.phase = .resting(until: tick, purpose)
@@ -220,7 +223,7 @@ package struct ResyncScheduler<Job: Hashable & Sendable>: Sendable {
     private mutating func wake(now: UInt64) {
         let last = now / Self.tick
         guard last >= self.nextTick else { return }
-        // After a long pause, visit each slot of the ring once.
+        // After a long pause, each slot of the ring is visited once.
         var turns = min(last - self.nextTick + 1, UInt64(self.alarms.count))
         var tick = last + 1 - turns
         while turns > 0 {

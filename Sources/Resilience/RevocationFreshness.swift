@@ -1,17 +1,19 @@
-// Whether a loop's view of revocations is up to date. The loop reads the stream twice a second. If the last answered read is
-// too long ago, the loop might show a position to somebody whose access was revoked, so it suppresses positions until the next
-// successful read. After the loop itself stood still, its view is stale too, but there is no outage to report to clients.
+// Whether a loop's view of revocations is up to date. The loop reads the stream twice a second. If the last successful
+// read is too long ago, the loop might show a position to somebody whose access was revoked, so it suppresses positions
+// until the next successful read. After the loop itself was blocked, its view is stale too, but there is no outage to
+// report to clients.
 
 /// When the revocation stream was last read. Times are nanoseconds of a monotonic clock.
 package struct RevocationFreshness: Sendable {
     /// How long the state counts as fresh after a successful read.
     package let patience: UInt64
-    /// When the last successful read was sent: every revocation before that is known.
+    /// When the last successful read was sent. Every revocation before that is known.
     private var seenAt: UInt64
     /// Loop ticks since the last successful read.
     private var ticks = 0
 
-    /// Ticks without an answer after which clients are notified: the loop was running all the time, so the cause is Redis.
+    /// Number of ticks without a reply after which clients are notified. The loop was running all the time, so the
+    /// cause is Redis.
     package static let ticksToReport = 10
 
     package init(now: UInt64, patience: UInt64 = .seconds(1)) {

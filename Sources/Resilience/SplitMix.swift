@@ -1,4 +1,4 @@
-// A seeded random number generator: the state machines are given a seed, so that a run can be repeated.
+// A random number generator with a seed. The state machines are given the seed, so that a run can be repeated.
 
 /// SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
 package struct SplitMix: RandomNumberGenerator, Sendable {

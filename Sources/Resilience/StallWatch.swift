@@ -1,9 +1,9 @@
-// If an event loop stood still, because the process was suspended or a callback blocked it, replies that arrived meanwhile are
-// still unread. A peer must not be considered silent before the loop has had time to read them.
+// If an event loop was blocked, because the process was suspended or a callback took long, replies that arrived
+// meanwhile are still unread. A peer must not count as unresponsive before the loop has had time to read them.
 
 /// Detects that the timer of an event loop fired late. Times are nanoseconds of a monotonic clock.
 package struct StallWatch: Hashable, Sendable {
-    /// A timer that is later than this means that the loop stood still.
+    /// A timer that fires later than this means that the loop was blocked.
     package static let maxDelay = UInt64.seconds(1)
 
     private var lastTick: UInt64
@@ -12,8 +12,8 @@ package struct StallWatch: Hashable, Sendable {
 
     package init(now: UInt64) { self.lastTick = now }
 
-    /// Records that the timer fired. Of several late ticks in a row only the first counts, because the loop reads between two
-    /// ticks: an overloaded loop still notices that a server is silent.
+    /// Records that the timer fired. Of several late ticks in a row only the first counts, because the loop reads
+    /// between two ticks. An overloaded loop therefore still notices that a server is unresponsive.
     package mutating func tick(now: UInt64) {
         let isLate = self.isLate(now)
         if isLate, !self.wasLate { self.resumedAt = now }

@@ -1,14 +1,14 @@
-// The channels of one connection. A subscription counts once it is acknowledged: from then on no message is missed. When the
-// connection ends, every channel is requested again, and the owner is notified once each is restored, because messages may be
-// missing. Unsubscriptions are counted, so that a late acknowledgement is not mistaken for that of a newer subscription.
+// The channels of one connection. Once a subscription is acknowledged, no message is missed. When the connection ends,
+// every channel is requested again, and the owner is notified once each is restored, because messages may be missing.
+// Unsubscriptions are counted, so that a late acknowledgement is not mistaken for that of a newer subscription.
 
 /// What an acknowledgement of a subscription means.
 public enum AcknowledgedSubscription: Hashable, Sendable {
     /// Requested for the first time.
     case granted
-    /// Lost and restored: read the state that its messages describe again.
+    /// Lost and restored: read the state again that its messages describe.
     case restored
-    /// Belongs to a subscription that has been ended since.
+    /// Belongs to a subscription that has ended meanwhile.
     case outdated
 }
 
@@ -56,8 +56,8 @@ public struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable {
     // MARK: Requests
 
     /// - Parameter isRepair: the channel was subscribed before, on another connection.
-    /// - Returns: whether the subscription is already acknowledged. Then no repair is signalled, and the caller must request
-    ///   it.
+    /// - Returns: whether the subscription is already acknowledged. If so, no repair is signalled, and the caller must
+    ///   request it.
     @inlinable
     public mutating func subscribe(_ channel: Channel, isRepair: Bool = false) -> Bool {
         switch self.channels[channel] {
@@ -147,8 +147,8 @@ public struct SubscriptionStateMachine<Channel: Hashable & Sendable>: Sendable {
         return self.remove(channel)
     }
 
-    /// Handles a batch that the server refused. Channels that were unsubscribed and requested again since are not affected:
-    /// their own answer follows.
+    /// Handles a batch that the server refused. Channels that were unsubscribed and requested again meanwhile are not
+    /// affected, because their own acknowledgement follows.
     ///
     /// - Returns: the channels that are given up, and lost channels to request again (`requestAgain`) after a delay.
     @inlinable

@@ -1,9 +1,9 @@
-// A time limit for network requests, for clients whose own timeout does not cover the whole response: HTTPClient's covers only
-// the head. A request that exceeds the limit is cancelled.
+// A time limit for network requests, for clients whose own timeout does not cover the whole response: HTTPClient's
+// covers only the head. A request that exceeds the limit is cancelled.
 
 /// Awaits a result for a limited time.
 ///
-/// - Parameter operation: cancelled when the time is over; should then end soon.
+/// - Parameter operation: cancelled when the time is over. It should then end soon.
 /// - Returns: `nil` when there is no result in time.
 /// - Throws: what `operation` throws in time; `CancellationError` when the task is cancelled.
 package func withTimeout<Result: Sendable>(

@@ -1,4 +1,4 @@
-// A circuit breaker for one provider. After several failures in a row it opens for a while, then lets one request
+// A circuit breaker for one provider. After several failures in a row, it opens for a while. Then it lets one request
 // through, and opens for longer if that fails too. It respects `Retry-After`.
 
 /// The circuit breaker of one provider. Times are ns of a monotonic clock.
@@ -32,7 +32,7 @@ package struct CircuitBreaker: Hashable, Sendable {
         return now < restsUntil || self.isTrying
     }
 
-    /// Returns whether a request may be sent. After the open time, one trial request may. The caller reports the
+    /// Returns whether a request may be sent. After the open time, this is one trial request. The caller reports the
     /// outcome with `succeeded` or `failed`.
     package mutating func mayAsk(now: UInt64) -> Bool {
         guard !self.isOpen(now: now) else { return false }
@@ -66,7 +66,7 @@ package struct CircuitBreaker: Hashable, Sendable {
         }
     }
 
-    /// Of two ends, the later one applies, because a request from before the last failure may fail after it.
+    /// Of two end times the later one applies, because a request from before the last failure may fail after it.
     private mutating func rest(_ seconds: Double, _ now: UInt64) {
         self.restsUntil = max(self.restsUntil ?? 0, now + UInt64(seconds * 1e9))
     }

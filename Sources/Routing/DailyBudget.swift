@@ -1,4 +1,4 @@
-// The number of requests a provider may get per day, because each request costs money. Days are UTC days, as in
+// The number of requests that a provider may get per day, because each request costs money. Days are UTC days, as on
 // invoices.
 
 package struct DailyBudget: Hashable, Sendable {

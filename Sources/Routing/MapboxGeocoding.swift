@@ -5,7 +5,7 @@
 package import EnrouteWire
 internal import FoundationEssentials
 
-/// How certain a geocoder is. With `low`, nobody is sent there.
+/// How certain a geocoder is. If it is `low`, nobody is sent to the place.
 package enum GeocodeConfidence: String, Hashable, Sendable, CaseIterable, Comparable {
     case low, medium, high, exact
 
@@ -80,7 +80,7 @@ package struct MapboxGeocoding: Sendable {
         guard let found = answer.features.first?.properties else { throw .noPlace }
         guard let place = Coordinate(latitude: found.coordinates.latitude, longitude: found.coordinates.longitude)
         else { throw .malformed("its coordinates are invalid") }
-        // Only addresses have a match code. A town is found with certainty, but is not an address.
+        // Only addresses have a match code. A town may be found with certainty but is no address.
         let confidence = found.match_code?.confidence.flatMap(GeocodeConfidence.init) ?? .low
         return GeocodedPlace(place: place, confidence: confidence)
     }

@@ -63,7 +63,7 @@ struct DirectionsAnswer: Decodable {
     /// `Ok`, or the reason why there is no route.
     var code: String?
     var routes: [Route]?
-    /// The HTTP status. It is reported when `code` is missing or unknown.
+    /// The HTTP status. It is reported if `code` is missing or unknown.
     private let status: Int
 
     private enum CodingKeys: String, CodingKey { case code, routes }

@@ -1,13 +1,13 @@
-// The HTTP/1.1 client for providers. Length and time of an answer are limited. Redirects are not followed, because
-// their target was not configured and would receive a key and positions.
+// The HTTP/1.1 client for providers. The length and the time of a response are limited. Redirects are not followed,
+// because their target was not configured and would receive a key and positions.
 
 internal import OutboundHTTP
 
 /// The connections to all providers of a process. `shutdown` closes them.
 package final class ProviderClient: Sendable {
-    /// Maximum time from a request to the last byte of its answer.
+    /// Maximum time from a request to the last byte of its response.
     package static let longestWait = Duration.seconds(3)
-    /// Maximum length of an answer in bytes.
+    /// Maximum length of a response in bytes.
     package static let longestAnswer = 1_048_576
 
     private let connections: OutboundConnections

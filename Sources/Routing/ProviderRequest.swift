@@ -32,8 +32,8 @@ package struct ProviderResponse: Hashable, Sendable {
 
     /// Throws unless the provider can parse the response.
     ///
-    /// - Parameter parsing: statuses besides 200 that the provider parses, because they or the body say why there is no
-    ///   result. 401, 403, 429 and redirects always throw.
+    /// - Parameter parsing: statuses besides 200 that the provider parses, because they or the body explain why there
+    ///   is no result. 401, 403, 429 and redirects always throw.
     /// - Throws: `throttled`, `keyRefused`, `redirected`, or `status` for any other status.
     func checkStatus(parsing: Set<Int> = []) throws(ProviderFailure) {
         switch self.status {
@@ -63,10 +63,10 @@ package struct ProviderKey: Hashable, Sendable, CustomStringConvertible, CustomD
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Why a provider gave no answer. All of these are expected, and the next provider may answer. None contains a position
-/// or a key.
+/// Why a provider returned no result. All cases are expected, and the next provider may have one. None contains a
+/// position or a key.
 package enum ProviderFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// No answer within the timeout.
+    /// No response within the timeout.
     case late
     case unreachable(String)
     /// Too many requests; retry after this many seconds.
@@ -102,10 +102,10 @@ package enum ProviderFailure: Error, Hashable, Sendable, CustomStringConvertible
                 + "Increase its quota or lower the daily limit."
         case .keyRefused: "The provider rejected the key. Check that it is correct and valid for this service."
         case .redirected:
-            "The provider answered with a redirect, which is not followed. Configure the URL it redirects to."
-        case .status(let status): "The provider answered with status \(status) instead of 200."
-        case .tooLong: "The provider's answer is longer than \(ProviderClient.longestAnswer) bytes. Check its URL."
-        case .malformed(let reason): "The provider's answer is invalid: \(reason). Check its URL and version."
+            "The provider returned a redirect, which is not followed. Configure the URL it redirects to."
+        case .status(let status): "The provider returned status \(status) instead of 200."
+        case .tooLong: "The provider's response is longer than \(ProviderClient.longestAnswer) bytes. Check its URL."
+        case .malformed(let reason): "The provider's response is invalid: \(reason). Check its URL and version."
         case .noRoute: "The provider found no route between these points."
         case .noPlace: "The provider does not know the address."
         }

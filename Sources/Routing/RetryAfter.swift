@@ -1,10 +1,10 @@
 // Parses `Retry-After` (RFC 9110 section 10.2.3): a number of seconds, or a date. A date is compared with the `Date` of
-// the answer, because the provider's clock may differ from this machine's.
+// the response, because the provider's clock may differ from this machine's.
 
 enum RetryAfter {
     /// - Parameters:
     ///   - text: `Retry-After`.
-    ///   - date: `Date` of the same answer.
+    ///   - date: `Date` of the same response.
     /// - Returns: seconds, 0 or more; `nil` if the text is invalid.
     static func seconds(_ text: String, date: String?) -> Int? {
         if !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }) { return Int(text) ?? .max }

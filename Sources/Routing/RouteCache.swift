@@ -23,7 +23,7 @@ package struct RouteCell: Hashable, Sendable {
 }
 
 package struct RouteCache: Sendable {
-    /// How long an answer is valid, in seconds.
+    /// How long a cached route is valid, in seconds.
     package static let goodSeconds = 45.0
     package static let maxAnswers = 10_000
 
@@ -54,7 +54,7 @@ package struct RouteCache: Sendable {
         while self.oldest < self.order.count {
             let (cell, at) = self.order[self.oldest]
             guard self.entries.count > self.most || now >= at + expired else { break }
-            // A renewed cell appears again further back.
+            // A renewed cell also has a later entry in the order.
             if self.entries[cell]?.at == at { self.entries[cell] = nil }
             self.oldest += 1
         }
@@ -76,8 +76,8 @@ package struct SourcedRoute: Hashable, Sendable {
         (self.answer, self.source, self.stops) = (answer, source, stops)
     }
 
-    /// The route for a query with points in the same cells. A line that leads to other points is dropped, because it
-    /// would show where another job ends.
+    /// The route for a query with points in the same cells. If the line leads to other points, it is dropped, because
+    /// it would show where another job ends.
     func shared(with question: RouteQuery) -> SourcedRoute {
         guard self.answer.line != nil, !self.stops.elementsEqual(question.places.dropFirst()) else { return self }
         return SourcedRoute(answer: self.answer.withoutLine, source: self.source)

@@ -1,6 +1,6 @@
-// Decides which provider to try next: in the configured order, skipping providers whose circuit breaker is open or whose daily
-// budget is used up. After the last one, `RouteFinder` queries local routes, if there are any, and then the built-in estimator
-// is used.
+// Decides which provider to try next: in the configured order, without providers whose circuit breaker is open or whose
+// daily budget is used up. After the last one, `RouteFinder` queries local routes, if there are any. Then the built-in
+// estimator is used.
 
 /// The order of the providers. `RouteFinder` sends the requests.
 package struct RouteChain: Sendable {
@@ -16,7 +16,7 @@ package struct RouteChain: Sendable {
 
     package enum Step: Hashable, Sendable {
         /// Send the query to the provider at this index. It is already counted in this gateway's own `DailyBudget`, but
-        /// not in the count that gateways share in Redis: `RouteFinder` counts it there before it sends.
+        /// not in the count in Redis that gateways share: `RouteFinder` counts it there before it sends.
         case ask(Int)
         case exhausted
     }

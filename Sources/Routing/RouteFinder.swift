@@ -1,9 +1,9 @@
-// Queries the providers of a chain one after the other until one answers, then local routes, and caches answers. Values decide
-// whether a query is needed, which provider to use, and how long to avoid a failing one.
+// Queries the providers of a chain one after the other until one has a route, then local routes, and caches the
+// results. Values decide whether a query is needed, which provider to use, and how long to avoid a failing one.
 
 /// The route finder of one process.
 package actor RouteFinder {
-    /// What happened to a query, for metrics and logs.
+    /// The outcome of a query, for metrics and logs.
     package enum Event: Hashable, Sendable {
         case answered(ArrivalSource, Duration)
         case failed(ArrivalSource, ProviderFailure)
@@ -48,18 +48,18 @@ package actor RouteFinder {
     /// Finds a route.
     ///
     /// - Parameter permit: called before each query to a provider; counts the query.
-    /// - Returns: `nil` if no provider has an answer. Then use the built-in estimator.
+    /// - Returns: `nil` if no provider has a route. Then use the built-in estimator.
     package func find(
         _ question: RouteQuery, permit: @escaping @Sendable (ArrivalSource) async -> Permission = { _ in .granted }
     ) async -> SourcedRoute? {
-        // Without local routes a provider's answer is used for all vehicles of its mode.
+        // Without local routes, a provider's route is used for all vehicles of its mode.
         let cell = RouteCell(question, distinguishesVehicles: self.local != nil)
         if let known = self.cache.answer(cell, now: self.clock().monotonic) {
             self.report(.cached(known.source))
             return known.shared(with: question)
         }
         if let flight = self.flights[cell] { return await flight.value?.shared(with: question) }
-        // A separate task, because the first caller may be cancelled while others wait. It is never cancelled: the
+        // A separate task, because the first caller may be cancelled while others wait. It is never cancelled; the
         // client's timeout limits each query.
         let flight = Task { await self.search(question, cell, permit) }
         self.flights[cell] = flight

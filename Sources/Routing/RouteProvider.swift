@@ -14,7 +14,7 @@ package protocol RouteProvider: Sendable {
     /// header `accept` for JSON and GeoJSON unless the request sets its own.
     func request(_ question: RouteQuery) -> ProviderRequest
 
-    /// Returns the route that a response contains. Called for complete responses of every status, so begin with
+    /// Returns the route that a response contains. Called for complete responses with any status, so begin with
     /// `checkStatus`.
     ///
     /// - Throws: `noRoute` if the provider works but there is no route, `malformed` if the body cannot be parsed, and

@@ -8,9 +8,9 @@ package enum ArrivalSource: String, Hashable, Sendable, CaseIterable {
     case osrm
     case azureMaps = "azure_maps"
     case mapbox
-    /// The street network of the gateway itself (`ENROUTE_STREETS_FILE`), used when no provider has an answer.
+    /// The gateway's own street network (`ENROUTE_STREETS_FILE`), used if no provider has a route.
     case streets
-    /// The estimator of `Tracking`, used when nothing else has an answer.
+    /// The estimator of `Tracking`, used if nothing else has a route.
     case builtIn = "built_in"
 }
 
@@ -37,7 +37,7 @@ package struct RouteQuery: Hashable, Sendable {
     package let places: [Coordinate]
 
     /// The maximum number of points in a query, including the start and the end. Every provider must accept this many.
-    /// For a path with more points, no provider is queried.
+    /// With more points, no provider is queried.
     package static let maxPlaces = 10
 
     /// - Returns: `nil` for fewer than two places, or more than `maxPlaces`.
@@ -58,14 +58,14 @@ package struct RouteAnswer: Hashable, Sendable {
     package let meters: Double
     /// Whether the time includes current traffic.
     package let knowsTraffic: Bool
-    /// The way along streets, simplified; `nil` if the provider gave none.
+    /// The line along streets, simplified; `nil` if the provider returned none.
     package let line: [Coordinate]?
 
     /// The maximum number of places in a provider's line, and in a simplified one. A longer provider's line is dropped.
     static let maxProviderPlaces = 20_000
     static let maxPlaces = 200
-    /// Meters. To make the simplification cheap, places this close to the previous one are left out first. The distance is
-    /// doubled while more than `maxThinnedPlaces` remain.
+    /// Meters. To make the simplification cheap, points this close to the previous one are left out first. The distance
+    /// is doubled while more than `maxThinnedPlaces` remain.
     private static let nearMeters = 5.0
     private static let maxThinnedPlaces = 1_000
 
@@ -74,8 +74,8 @@ package struct RouteAnswer: Hashable, Sendable {
     /// Seconds. A longer route is invalid.
     static let longest = 86_400.0
 
-    /// - Parameter line: the way along streets. One that is too short or too long is dropped, because the time is useful
-    ///   without it.
+    /// - Parameter line: the line along streets. If it is too short or too long, it is dropped, because the time is
+    ///   useful without it.
     /// - Throws: `malformed` for impossible values: negative, too fast or too long.
     package init(
         seconds: Double, meters: Double, knowsTraffic: Bool, line: [Coordinate]? = nil
@@ -92,8 +92,8 @@ package struct RouteAnswer: Hashable, Sendable {
         self.line = line
     }
 
-    /// Meters. A provider moves the points of a query to streets. A line that begins or ends farther from them leads from
-    /// or to somewhere else.
+    /// Meters. A provider moves the points of a query to streets. A line that begins or ends farther from them leads
+    /// from or to another place.
     package static let farthestEnd = 500.0
     /// A route may be shorter than the straight line by at most these meters plus this share of the straight line, and by no
     /// more than the distance that both ends together can be moved.

@@ -9,7 +9,7 @@ package struct Tile: Hashable, Sendable {
     package let column: Int
     package let row: Int
 
-    /// Higher zoom levels show only single houses.
+    /// Higher zoom levels would show only single houses.
     package static let deepestZoom = 20
 
     /// - Returns: `nil` if there is no such tile.

@@ -1,5 +1,5 @@
-// OCSP stapling (RFC 6066 section 8): the revocation status of the certificate is sent with the handshake, so that clients need
-// not query the CA. An external job fetches the response and sends SIGHUP; an expired response is not sent.
+// OCSP stapling (RFC 6066 section 8): the handshake contains the certificate's revocation status, so clients do not
+// have to query the CA. An external job fetches the response and sends SIGHUP. An expired response is not sent.
 
 internal import COpenSSL
 internal import Glibc
@@ -9,7 +9,7 @@ struct OCSPResponse {
     private let bytes: [UInt8]
     private let until: time_t
 
-    /// Far more than any response needs.
+    /// Far more than a response needs.
     private static let maxBytes = 65_536
 
     /// Reads the file; blocks on disk I/O.

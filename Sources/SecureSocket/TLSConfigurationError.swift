@@ -1,12 +1,13 @@
 // The problems of a certificate or its key, in messages that an operator can act on.
 //
-// libssl reports a missing file, a file that is not PEM and a wrong key with texts such as "no start line". Each case here
-// names the file, the problem and the remedy. To find out the problem, the file is read again after libssl has failed. The
-// result is a hint; libssl made the decision.
+// libssl reports a missing file, a file that is not PEM and a wrong key with texts such as "no start line". Each case
+// here contains the file, the problem and the remedy. To find the problem, the file is read again after libssl has
+// failed. The result is only a hint, because libssl made the decision.
 
 internal import Glibc
 
-/// Why a certificate or key cannot be used. Expected, because people edit these files. Safe to retry after correcting the file.
+/// Why a certificate or key cannot be used. Expected, because people edit these files. A caller may retry after the
+/// file was corrected.
 package enum TLSConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The file cannot be opened or read; `reason` comes from the system.
     case unreadable(path: String, reason: String)
@@ -28,7 +29,7 @@ package enum TLSConfigurationError: Error, Hashable, Sendable, CustomStringConve
     case expired(path: String, at: String)
     /// The server's own certificate is not valid yet.
     case notYetValid(path: String, at: String)
-    /// The certificate is not self-signed, and none in the file issued it.
+    /// The certificate is not self-signed, and the file does not contain the certificate of its issuer.
     case noIssuer(path: String)
     /// A file of session ticket keys does not contain exactly 80 bytes, or there are too many files.
     case noTicketKey(path: String, reason: String)

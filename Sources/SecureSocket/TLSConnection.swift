@@ -1,13 +1,12 @@
 // One connection as libssl sees it: bytes from the peer in, bytes for the peer out, no socket.
 //
 // `read` receives bytes from the socket and returns their plaintext; `write` encrypts plaintext; `shutdown` sends
-// close_notify. Everything that libssl wants to send in response (its half of a handshake, a ticket, a KeyUpdate, an alert) is
-// in `TLSLoop.output` after each of the three, and must be removed before the next call of any connection.
+// close_notify. Everything that libssl wants to send in response (its half of a handshake, a ticket, a KeyUpdate, an
+// alert) is in `TLSLoop.output` after each of the three, and must be removed before the next call of any connection.
 //
-// Two things are not obvious. Reading drives everything: there is no separate handshake step, because the first calls of
-// `read` perform the handshake. And a write may have to wait for the peer: before the handshake completes and, rarely, when
-// half of a message such as a KeyUpdate has arrived. Its plaintext is buffered here and encrypted at the end of the `read`
-// that makes it possible.
+// Two things are not obvious. There is no separate handshake step: the first calls of `read` perform the handshake. And
+// a write may have to wait for the peer: before the handshake completes and, rarely, when half of a message such as a
+// KeyUpdate has arrived. Its plaintext is buffered here and encrypted at the end of the `read` that makes it possible.
 
 internal import COpenSSL
 internal import NIOCore
@@ -32,8 +31,8 @@ final class TLSConnection {
         case refused(String)
     }
 
-    /// Limit of plaintext that is buffered while waiting for the peer. A server sends nothing before the first request, so
-    /// this is far more than it ever needs.
+    /// Limit of plaintext that is buffered while waiting for the peer. A server sends nothing before the first request,
+    /// so this is far more than it needs.
     static let bufferLimitBytes = 64 * 1024
 
     private let ssl: OpaquePointer
@@ -104,7 +103,7 @@ final class TLSConnection {
         guard self.context.makesRecords, !self.hasFailed, let secret = self.sendingSecret,
             let suite = RecordWriter.Suite(rawValue: SSL_CIPHER_get_protocol_id(SSL_get_current_cipher(self.ssl))),
             SSL_SESSION_get_max_fragment_length(SSL_get_session(self.ssl)) == 0,
-            // A client may request new keys together with the end of its handshake; then the secret is outdated.
+            // If a client requests new keys together with the end of its handshake, the secret is outdated.
             !self.loop.libraryMessages.contains(.keyUpdate)
         else { return }
         // The server's last handshake message was written in an earlier call, because the client had to answer it. So the
@@ -217,10 +216,10 @@ final class TLSConnection {
         return bytes.withUnsafeReadableBytes { self.encrypt($0) }
     }
 
-    /// Puts our close_notify into the output, once. Nothing can be written afterwards; the peer's is not awaited.
+    /// Puts our close_notify into the output, once. Nothing can be written afterwards. It does not wait for the peer's.
     func shutdown() {
         self.loop.empty()
-        // libssl allows neither case: the connection is not established yet, or has failed.
+        // libssl allows no close_notify while the connection is not established, or after it has failed.
         guard self.isHandshakeComplete, !self.hasFailed, SSL_get_shutdown(self.ssl) & SSL_SENT_SHUTDOWN == 0 else {
             return
         }

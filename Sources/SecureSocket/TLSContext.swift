@@ -1,12 +1,13 @@
 // The TLS settings of a listener: one SSL_CTX.
 //
-// A context is built once and never changed: the certificate chain, the key, the versions (1.2 and 1.3), the ciphers, and a
-// few modes chosen for many thousand idle connections. Each connection creates its `SSL` from a context and retains the
-// context. So a new certificate means a new context (see `TLSCredentials`), and nobody is disconnected.
+// A context is built once and never changed: the certificate chain, the key, the versions (1.2 and 1.3), the ciphers,
+// and a few modes chosen for many thousand idle connections. Each connection creates its `SSL` from a context and
+// retains the context. A new certificate therefore needs a new context (see `TLSCredentials`), and nobody is
+// disconnected.
 //
 // The choices, and why:
-// - TLS 1.2 with ephemeral keys and authenticated encryption only (RFC 9325, 4.2); 1.3 with libssl's defaults, but AES-128-GCM
-//   first: it is the cheapest with AES in hardware, and a client without it may request ChaCha20.
+// - TLS 1.2 with ephemeral keys and authenticated encryption only (RFC 9325, 4.2); 1.3 with libssl's defaults, but
+//   AES-128-GCM first: it is the cheapest with AES in hardware, and a client without it may request ChaCha20.
 // - No session cache: a session is in the client's ticket, so memory does not grow with reconnects.
 // - Buffers are released while a connection is idle, which saves 32 KiB each.
 // - No client certificate is requested: riders and customers authenticate with a token.

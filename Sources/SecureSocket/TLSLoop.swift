@@ -1,9 +1,10 @@
-// One BIO for all connections of an event loop: what libssl reads from and writes to.
+// One BIO for all connections of an event loop. libssl reads from it and writes to it.
 //
-// Usually each connection has two memory BIOs, each with a buffer and a copy. But a loop works on one connection at a time,
-// and a call into libssl returns before the next one starts. So one BIO suffices: before a call it is pointed at the input and
-// its output is emptied; after the call the output belongs to that connection, and is sent or copied before the next call.
-// libssl itself stores an incomplete record, so nothing else is stored here per connection.
+// Usually each connection has two memory BIOs, each with a buffer and a copy. But a loop works on one connection at a
+// time, and a call into libssl returns before the next one starts. One BIO therefore suffices: before a call, it is
+// pointed at the input and its output is emptied. After the call, the output belongs to that connection, and is sent or
+// copied before the next call. libssl itself stores an incomplete record, so nothing else is stored here per
+// connection.
 //
 // The BIO is reference-counted: each `SSL` holds a reference (`SSL_set_bio` takes it), and this object holds one.
 
@@ -56,7 +57,7 @@ package final class TLSLoop {
         self.buffer.deallocate()
     }
 
-    /// What libssl wrote during the last call. Valid until the next call of any connection of this loop.
+    /// The bytes that libssl wrote during the last call. Valid until the next call of any connection of this loop.
     var output: UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: self.buffer[..<self.count])
     }
@@ -158,7 +159,7 @@ package final class TLSLoop {
         guard let method else { return nil }
         BIO_meth_set_read(method, readFromLoop)
         BIO_meth_set_write(method, writeToLoop)
-        // Nothing is buffered, so a flush always succeeds; every other control operation is answered with "no".
+        // Nothing is buffered, so a flush always succeeds. Every other control operation returns 0.
         BIO_meth_set_ctrl(method) { _, command, _, _ in command == BIO_CTRL_FLUSH ? 1 : 0 }
         return method
     }()

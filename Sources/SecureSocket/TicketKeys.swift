@@ -1,6 +1,7 @@
-// Session ticket keys shared by all gateways: a client that loses one gateway resumes its session on another, at a fraction of
-// the cost of a full handshake. The first key encrypts; the others only decrypt, so that keys can be rotated: add a new file
-// as the first one, reload every gateway, and remove the oldest file once its tickets have expired.
+// Session ticket keys that all gateways share. A client whose gateway stops can resume its session on another one, at a
+// fraction of the cost of a full handshake. The first key encrypts; the others only decrypt, so that keys can be
+// rotated: add a new file as the first one, reload every gateway, and remove the oldest file once its tickets have
+// expired.
 
 internal import COpenSSL
 internal import Glibc

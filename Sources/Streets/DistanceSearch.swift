@@ -38,7 +38,7 @@ struct DistanceSearch {
         if self.allows(edge.rule, 0) { offer(edge.to, Float(self.graph.meters(of: start.edge) - start.metersAlong)) }
         if self.allows(edge.rule, 1) { offer(edge.from, Float(start.metersAlong)) }
         let wanted = Set(entering.map(\.node))
-        // Nodes after which all paths to targets have been started.
+        // Targets to which not all paths have been started yet.
         var left = wanted.count
         var visited = 0
         while left > 0, visited < Self.maxVisited, let (cost, node) = space.heap.pop() {

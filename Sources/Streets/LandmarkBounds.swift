@@ -2,7 +2,7 @@
 // path: A* search meets graph theory"). For a landmark L: d(v, t) >= d(L, t) - d(L, v), and d(v, t) >= d(v, L) - d(t, L).
 
 enum Landmarks {
-    /// The number that `enroute streets build` selects for each kind of travel.
+    /// The number of landmarks that `enroute streets build` selects for each kind of travel.
     static let usualCount = 12
     static let maxCount = 32
     /// A node that is not connected to a landmark.

@@ -66,7 +66,7 @@ struct RouteSearch {
         var bestTarget: Target?
         space.begin()
         let (labels, stamp) = (space.labels, space.stamp)
-        // The search owns the heap meanwhile, so that Swift does not have to check for other accesses.
+        // The search owns the heap meanwhile, which saves Swift's checks for overlapping accesses.
         var heap = SearchHeap()
         swap(&heap, &space.heap)
         defer { swap(&heap, &space.heap) }

@@ -1,5 +1,5 @@
-// The memory of one search: a label for each node and a heap. Labels of an earlier search are recognized by their stamp,
-// so that a search costs what it visits, not the size of the city.
+// The memory of one search: a label for each node, and a heap. A stamp identifies labels of earlier searches, so that
+// the cost of a search depends on the nodes it visits, not on the size of the city.
 
 #if canImport(Glibc)
     private import Glibc

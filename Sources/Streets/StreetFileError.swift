@@ -3,7 +3,7 @@
 /// A compiled file that cannot be used.
 package enum StreetFileError: Error, Hashable, CustomStringConvertible {
     case unreadable(path: String, reason: String)
-    /// Another kind of file.
+    /// The file is of another kind.
     case foreign(path: String)
     /// Compiled by another version of Enroute.
     case otherVersion(path: String, found: UInt32)

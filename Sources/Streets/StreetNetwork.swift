@@ -1,4 +1,4 @@
-// The streets of a compiled file: routes for a vehicle, and what a map matcher needs.
+// The streets of a compiled file: routes for a vehicle, and distances for a map matcher.
 
 package import EnrouteWire
 internal import Synchronization
@@ -9,7 +9,7 @@ package final class StreetNetwork: Sendable {
     let graph: StreetGraph
     /// By `Vehicle.allCases`.
     private let searches: [Vehicle: RouteSearch]
-    /// The memory of searches that have ended.
+    /// The memory of completed searches.
     private let spaces = Mutex<[SearchSpace]>([])
 
     /// Meters. A place farther from the nearest street has no route.
@@ -134,8 +134,8 @@ package final class StreetNetwork: Sendable {
 }
 
 extension StreetGraph {
-    /// The smallest ratio of a vehicle's seconds to those of the landmarks for the same edge. It remains correct if constants
-    /// change after a file was compiled.
+    /// The smallest ratio of a vehicle's seconds to those of the landmarks for the same edge. It remains correct even
+    /// if constants change after a file was compiled.
     func landmarkScale(_ costs: TravelCosts) -> Float {
         let first = costs.kind.rawValue * TravelCosts.numberCount
         let ratios = costs.numbers.enumerated().map { index, number in

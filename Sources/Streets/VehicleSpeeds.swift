@@ -103,7 +103,7 @@ struct TravelCosts: Sendable {
     let lightsSeconds: Float
     /// Edges with one of these bits are not used.
     let forbidden: UInt32
-    /// An edge with one of these bits takes `slowFactor` times as long, so that it is used only for the last meters.
+    /// An edge with one of these bits takes `slowFactor` times as long, so it is used only for the last meters.
     let slow: UInt32
     /// The bit of `StreetRule` that allows this kind of travel forward. The next bit allows it backward.
     let forwardAccess: UInt32

@@ -1,5 +1,5 @@
-// The availability of every external dependency, as gauges. All gateways share these dependencies, so an outage of one
-// should raise an alert, but must not make a gateway unready: no other gateway could do better.
+// The availability of every external dependency, as gauges. All gateways share these dependencies. An outage of one
+// should therefore raise an alert but not make a gateway unready, because other gateways could not do better.
 
 /// An external service that gateways use. For a routing provider, the raw value must be that of its `ArrivalSource`; otherwise
 /// its state is not recorded.
@@ -26,7 +26,7 @@ package struct DependencyState: Hashable, Sendable {
         (self.dependency, self.isUp, self.since) = (dependency, isUp, since)
     }
 
-    /// Records an observation. One that does not change `isUp` leaves `since` as it is.
+    /// Records an observation. If it does not change `isUp`, `since` stays as it is.
     ///
     /// - Parameter since: when the observed state began.
     package mutating func observe(isUp: Bool, since: Int64) {

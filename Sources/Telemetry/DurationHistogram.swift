@@ -1,5 +1,5 @@
-// Histograms of durations with fixed buckets. An observation adds to one counter and to the sum, without lock or allocation:
-// each event loop has its own histograms, and a scrape adds them up.
+// Histograms of durations with fixed buckets. An observation adds to one counter and to the sum, without a lock or an
+// allocation: each event loop has its own histograms, and a scrape adds them up.
 
 /// A histogram of durations. A value.
 package struct DurationHistogram: Sendable {
@@ -36,7 +36,7 @@ package struct DurationHistogram: Sendable {
             ])
     }
 
-    /// Longer durations count as one hour, so that a malformed time cannot make the sum overflow.
+    /// Longer durations count as one hour, so that a malformed time cannot overflow the sum.
     package static let maxMicroseconds: Int64 = 3_600_000_000
 
     private let buckets: Buckets

@@ -7,9 +7,10 @@ package struct ETAMetrics: Sendable {
     /// The outcome of one request for a travel time.
     package enum Outcome: String, Hashable, Sendable, CaseIterable {
         case answered
-        /// No request was sent: the cached answer for a nearby place was still valid.
+        /// No request was sent, because the cached route for a nearby place was still valid.
         case cached
-        /// No request was sent: the daily budget that gateways share is used up, or its count in Redis is unavailable.
+        /// No request was sent, because the daily budget that gateways share is used up, or its count in Redis is
+        /// unavailable.
         case overBudget = "over_budget"
         case late
         case unreachable

@@ -1,5 +1,5 @@
-// The register of log metadata keys. Log statements use these constants, so one concept has one key and a search for the
-// key finds every statement. Positions and tokens are never logged.
+// The register of log metadata keys. Log statements use these constants, so each concept has one key, and a search for
+// the key finds every statement. Positions and tokens are never logged.
 
 /// Keys of log metadata.
 package enum LogKey {

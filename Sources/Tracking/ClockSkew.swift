@@ -3,9 +3,9 @@
 // must agree over time: a message that waited in a tunnel is late once, a slow clock makes every message late by the same
 // amount. Corrected times never run backwards when the estimate changes.
 
-/// The difference between a phone's clock and the gateway's, from (received at - captured at) of its messages.
+/// The difference between a phone's clock and the gateway's, derived from (received at - captured at) of its messages.
 package struct ClockSkew: Hashable, Sendable {
-    /// ms. A smaller difference is a delay on the network, and is not corrected.
+    /// ms. A smaller difference is a network delay, and is not corrected.
     package static let tolerance: Int64 = 5_000
     /// ms. A larger difference is not corrected; its readings are refused.
     package static let furthest: Int64 = 600_000

@@ -29,9 +29,9 @@ package struct EarlyArrival: Hashable, Sendable {
     static let postponement = 300.0
     /// ms by which the time of a status may be ahead of this clock. An estimate never starts in the future.
     static let furthestAhead: Int64 = 30_000
-    /// Seconds. A step that is later than this says nothing about the arrival.
+    /// Seconds. After a longer delay, a step says nothing about the arrival.
     static let longestDelay = 10_800.0
-    /// Seconds. No arrival further ahead than this is estimated.
+    /// Seconds. No later arrival is estimated.
     static let longest = 43_200.0
     /// The duration of the remaining steps, as multiples of the usual one, that the range covers. This is an assumption; it
     /// was not measured.
@@ -87,7 +87,7 @@ package struct EarlyArrival: Hashable, Sendable {
     /// The estimate at a time. It changes only when the status does, and every `postponement` while the order is late.
     ///
     /// - Parameter wall: ms since the epoch.
-    /// - Returns: `nil` when nothing is known about the arrival.
+    /// - Returns: `nil` if nothing is known about the arrival.
     package func estimate(wall: Int64) -> ArrivalEstimate? {
         guard self.settings.isOn, let steps = self.stepSeconds, Fix.times.contains(self.statusAt),
             Fix.times.contains(wall)
@@ -117,7 +117,7 @@ package struct EarlyArrival: Hashable, Sendable {
     ) -> ArrivalEstimate? {
         let early = self.promisedFrom.map { (Double($0) - Double(at)) / 1000 - seconds } ?? 0
         let shift = max(0, early)
-        // An order for another day.
+        // The order is for another day.
         guard range.upperBound + shift <= Self.longest else { return nil }
         func time(_ seconds: Double) -> Int64 { at + Int64((seconds + shift).rounded()) * 1000 }
         let arrivesAt = time(seconds)

@@ -6,7 +6,7 @@ package enum FixRefusal: String, Sendable, CaseIterable {
     case outOfRange = "out_of_range"
     /// (0, 0), which broken receivers report.
     case zeroZero = "zero_zero"
-    /// Captured too far in the future for a difference between clocks.
+    /// Captured further in the future than clocks can differ.
     case future
     /// Captured too long ago.
     case stale
@@ -22,13 +22,13 @@ package enum FixRefusal: String, Sendable, CaseIterable {
     case otherDevice = "other_device"
     /// The phone's clock is wrong by more than can be corrected. Counted once more when a clock is corrected.
     case clock
-    /// The phone says that an app invented the reading.
+    /// The phone reports that an app invented the reading.
     case mocked
 }
 
 package enum FixVerdict: Hashable, Sendable {
     case accepted(Acceptance)
-    /// Implausible. The next reading decides.
+    /// Implausible; the next reading decides.
     case held
     case refused(FixRefusal)
 

@@ -9,8 +9,8 @@ package import EnrouteWire
 package struct LearnedVehicle: Hashable, Sendable {
     /// The shortest and the longest time over which a speed is measured, in seconds.
     static let window = 20.0...60.0
-    /// The errors of an inaccurate phone look like speed, so its speed is measured over a longer time: this many seconds per
-    /// meter of the accuracy radius, up to a maximum in seconds.
+    /// The errors of an inaccurate phone look like speed, so its speed is measured over a longer time: this many
+    /// seconds per meter of the accuracy radius, up to a maximum in seconds.
     static let (secondsPerMeter, longest) = (0.5, 50.0)
     /// m/s. A slower rider counts as standing and says nothing about the vehicle.
     static let standing = 0.5
@@ -31,15 +31,15 @@ package struct LearnedVehicle: Hashable, Sendable {
     static let most: UInt8 = 180
     /// The speeds of walkers over a measurement and at its end, m/s.
     static let (walkingSpeeds, walkingSpeedsAtEnd) = (0.8...bounds.foot, resting...4)
-    /// Five minutes of walking: this many measurements of walking, less the other ones, prove a walker, whatever was measured
-    /// before. Cars in traffic jams are as slow but stand in between: those of Sources/ETA/README.md reach 9.
+    /// Five minutes of walking. This many measurements of walking, minus the other ones, prove a walker, whatever was
+    /// measured before. Cars in traffic jams are as slow but stop in between: those of Sources/ETA/README.md reach 9.
     static let provenWalking: UInt8 = 15
 
     /// `nil` until enough is known.
     package private(set) var vehicle: Vehicle?
     // In bytes, because each trip stores them twice.
     private var total: UInt8 = 0
-    /// Measurements of walking less the other ones, 0 to `provenWalking`.
+    /// Measurements of walking minus the other ones, 0 to `provenWalking`.
     private(set) var walking: UInt8 = 0
     /// The parts of the present measurement.
     private var parts: UInt8 = 1
@@ -76,7 +76,7 @@ package struct LearnedVehicle: Hashable, Sendable {
 
     private mutating func measure(from reading: Reading) { (self.from, self.parts) = (reading, 1) }
 
-    /// The phone's clock was corrected, so the time of the next reading cannot be compared with that of the last one.
+    /// The phone's clock was corrected, so the next reading's time cannot be compared with the last one's.
     mutating func clockChanged() { self.from = nil }
 
     private mutating func count(_ speed: Double, _ weight: UInt8) {

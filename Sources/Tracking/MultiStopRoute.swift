@@ -7,7 +7,7 @@ package struct MultiStopRoute: Hashable, Sendable {
     package static let usualStop = 180.0
 
     package struct Stop: Hashable, Sendable {
-        /// `nil` when the job was created without a destination, or when nobody knows how long the stop takes.
+        /// `nil` if the job was created without a destination, or if it is unknown how long the stop takes.
         package var destination: Point?
         /// Seconds the rider spends at the stop.
         package var seconds: Double

@@ -9,7 +9,7 @@ package struct Nearness: Hashable, Sendable {
     package static let seconds = 120.0
     /// m. Nobody who is farther away arrives in two minutes, so most readings need only this check.
     static let farthest = 5_000.0
-    /// ms after which a near rider is reported again, because it may have been on its way to another stop before.
+    /// ms after which a near rider is reported again. Before, it may have been on its way to another stop.
     static let interval: Int64 = 15_000
 
     private var reportedAt: Int64?
@@ -26,7 +26,7 @@ package struct Nearness: Hashable, Sendable {
     ) -> Double? {
         guard metersToGo <= Self.farthest else { return nil }
         if let reportedAt, reading.at >= reportedAt, reading.at - reportedAt < Self.interval { return nil }
-        // How the rider moved ten minutes ago says little about the last two minutes.
+        // How the rider moved ten minutes ago says little about the last two minutes of the trip.
         let seconds = TravelEstimator(vehicle: vehicle).seconds(from: reading.point, to: destination)
         guard seconds <= Self.seconds else { return nil }
         self.reportedAt = reading.at

@@ -48,7 +48,7 @@ package struct Reading: Hashable, Sendable {
     package var accuracyMeters: Double?
     /// Speed over ground in m/s.
     package var speedMetersPerSecond: Double?
-    /// The phone says that an app invented the reading.
+    /// The phone reports that an app invented the reading.
     package var isMocked: Bool
 
     package init(

@@ -1,5 +1,5 @@
-// What the accuracy that a phone reports means for one reading. Small errors change from reading to reading. The large errors
-// of phones that locate themselves by cells and wireless networks last for several readings.
+// What a reported accuracy means for one reading. Small errors change from reading to reading. The large errors of
+// phones that locate themselves by cell towers and wireless networks last for several readings.
 
 /// How inaccurate a reading is.
 struct ReadingNoise {

@@ -1,8 +1,9 @@
-// Decides how often a rider's phone should report. Between two reports the marker lags by the distance travelled. The
-// interval follows from the lag that is acceptable: large far away, small close to the destination, unlimited while
-// nobody follows. Reports cost battery, so the interval is longer for a rider who stands still and for a low battery.
+// Decides how often a rider's phone should report. Between two reports, the marker lags by the distance that the rider
+// travels. The interval follows from the acceptable lag: large far away, small close to the destination, unlimited
+// while nobody follows. Reports use battery, so the interval is longer for a rider who stands still and for a low
+// battery.
 
-/// The interval that one phone was asked for, and when to change it.
+/// The interval that one phone was asked to use, and when to change it.
 package struct ReportRate: Hashable, Sendable {
     /// The inputs for choosing the interval.
     package struct Circumstances: Hashable, Sendable {

@@ -1,5 +1,6 @@
-// What followers see of the fixes that the validator accepted: the filtered place, on its street where streets are loaded,
-// with its speed, and with a heading where the phone measured none. Validation always uses the fixes themselves.
+// The movement that followers see, derived from the fixes that the validator accepted: the filtered place, on its
+// street if streets are loaded, with its speed, and with a heading if the phone measured none. Validation always uses
+// the fixes themselves.
 
 package import EnrouteWire
 
@@ -36,8 +37,8 @@ package struct ShownMovement: Sendable {
         self.matcher.reset()
     }
 
-    /// Of many fixes that are shown at once, only this number of the newest is matched to streets, because each match costs far
-    /// more than the filter, and followers see the last one. They suffice to tell one street from another.
+    /// Of many fixes that are shown at once, only this number of the newest is matched to streets: each match costs far
+    /// more than the filter, and followers see only the last one. They suffice to tell one street from another.
     package static let mostMatched = 5
 
     /// - Parameters:

@@ -1,5 +1,5 @@
-// Predicts where a rider would be if it had kept its course and speed. Some loggers stall for up to 20 s and then catch up
-// with a jump that looks impossible. Such a jump ends where the course leads, which a false place hardly ever does.
+// Predicts where a rider would be if it had kept its course and speed. Some loggers stall for up to 20 s and then catch
+// up with a jump that looks impossible. Such a jump ends where the course leads; a wrong place hardly ever does.
 
 /// The course of a rider, from the readings that were accepted.
 struct SteadyCourse: Hashable, Sendable {
@@ -39,7 +39,7 @@ struct SteadyCourse: Hashable, Sendable {
     /// - Parameter before: the reading that was accepted before.
     mutating func observe(from before: Reading, to reading: Reading) {
         let isOnCourse = self.leads(to: reading, leeway: Self.confirming)
-        // Readings off the course neither confirm nor replace it, because a stalled logger leaves it for a while.
+        // A stalled logger leaves the course for a while, so readings off the course neither confirm nor replace it.
         if let at, !isOnCourse, reading.at - at <= Self.longest { return }
         let (point, start) = isOnCourse ? (self.from, self.at ?? before.at) : (before.point, before.at)
         let milliseconds = reading.at - start

@@ -1,6 +1,6 @@
-// Detects that a phone lies still. Its readings then wander around it, and a marker that follows them wanders through houses.
-// A short and a long average of the readings differ by the distance that the rider moves between them, while noise mostly
-// cancels out. A speed that the phone measured is better evidence, once it has proven reliable.
+// Detects that a phone lies still. Its readings then wander around it, and a marker that follows them would wander
+// through houses. A short and a long average of the readings differ by the distance that the rider moves between them,
+// while noise mostly cancels out. A speed that the phone measured is better evidence, once it has proven reliable.
 
 /// Whether a rider rests, from all its readings.
 struct Stillness: Hashable, Sendable {
@@ -67,7 +67,7 @@ struct Stillness: Hashable, Sendable {
         let (isAway, before) = (Self.length(self.quick - pin) > needed, self.wasAway)
         self.wasAway = isAway
         let distance = Self.length(read - pin)
-        // A single distant reading may be wrong, so the previous one has to agree, unless it is long ago.
+        // A single distant reading may be wrong, so the previous one has to agree, unless it is old.
         let isCredible =
             before || seconds >= PositionFilter.sparseSeconds || distance < Self.leaving.suspicious * needed
         return isAway && distance > needed && isCredible

@@ -1,10 +1,11 @@
-// Finds the street that a rider is on, with each reading (an online hidden Markov model after Newson and Krumm 2009). The
-// states are the nearest streets. A street is likely if the rider is close to it, and if the distance along streets since the
-// last step is about that of the straight line. Where no street is likely enough, the rider is shown where the filter puts it.
+// Finds the street that a rider is on, with each reading (an online hidden Markov model after Newson and Krumm 2009).
+// The states are the nearest streets. A street is likely if the rider is close to it, and if the distance along streets
+// since the last step is about that of the straight line. If no street is likely enough, the rider is shown where the
+// filter puts it.
 //
-// Matching happens on event loops, so its cost is bounded: at most `mostStreets` streets, paths from at most `mostOrigins` of
-// them with at most `longestWay` m, and only after a rider has moved `stepMeters`. In between, the place moves along the
-// street.
+// Matching happens on event loops, so its cost is bounded: at most `mostStreets` streets, paths from at most
+// `mostOrigins` of them with at most `longestWay` m, and only after a rider has moved `stepMeters`. In between, the
+// place moves along the street.
 
 package import EnrouteWire
 

@@ -59,7 +59,7 @@ package struct TravelEstimator: Hashable, Sendable {
         }
     }
 
-    /// The phone's clock was corrected, so the time of the next reading cannot be compared with those before.
+    /// The phone's clock was corrected, so the next reading's time cannot be compared with earlier ones.
     package mutating func clockChanged() {
         self.learned.clockChanged()
         guard let from, let last else { return }
@@ -139,7 +139,7 @@ package struct TravelEstimator: Hashable, Sendable {
         return pow(usual, 1 - assumed.ownWeight) * pow(bounded, assumed.ownWeight)
     }
 
-    /// Returns the range within which 80 % of the riders arrive for whom these seconds are estimated.
+    /// Returns the range within which 80 % of the riders with this estimate arrive.
     package func range(ofSeconds seconds: Double) -> ClosedRange<Double> {
         let (assumed, seconds) = (TravelAssumptions.of(self.assumedVehicle), max(0, seconds))
         return max(0, seconds * assumed.range.lowerBound - assumed.rangeSeconds)...seconds * assumed.range.upperBound

@@ -22,7 +22,7 @@ package struct Unavailability: Hashable, Sendable {
     private var travellingSince: UInt64?
     private var acceptedAt: UInt64?
     private var refusedAt: UInt64?
-    /// The last refused reading was invented by an app.
+    /// Whether an app invented the last refused reading.
     private var isMocked = false
     private var isConnected = false
     private var batteryPercent: Int?
@@ -47,7 +47,7 @@ package struct Unavailability: Hashable, Sendable {
     /// Another session or gateway published a reading.
     package mutating func resumed(shownAt: UInt64) { self.acceptedAt = max(self.acceptedAt ?? 0, shownAt) }
 
-    /// - Parameter isMocked: because an app invented the reading.
+    /// - Parameter isMocked: whether the reason is that an app invented the reading.
     package mutating func refused(now: UInt64, isMocked: Bool = false) {
         (self.refusedAt, self.isMocked) = (now, isMocked)
     }

@@ -7,11 +7,11 @@ package import EnrouteWire
 package struct VehicleBounds: Hashable, Sendable {
     /// m/s. Readings that imply a higher speed are accepted only with evidence. The rider's measured speed raises this bound.
     package let usualMetersPerSecond: Double
-    /// Readings jump this far in m for no reason, because receivers are inaccurate and do not report it.
+    /// Readings jump this far in m without a reason, because receivers are inaccurate and do not report it.
     package let jitterMeters: Double
     /// How much the velocity changes on its own, in m/s² (the process noise of `PositionFilter`): turns, starts and stops.
     package let unrest: Double
-    /// m/s². A Float, like the other one, because each trip stores these bounds several times.
+    /// m/s². A Float, like the next one, because each trip stores these bounds several times.
     let storedAcceleration: Float
     let storedCalmUnrest: Float
 

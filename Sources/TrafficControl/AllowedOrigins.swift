@@ -1,6 +1,6 @@
-// The web pages that may open a WebSocket (RFC 6455 section 10.2) and read answers of the REST interface (CORS, Fetch
-// section 3.2). A browser sends the page's origin, and a page cannot change it. Without this check, any web page could connect
-// from a customer's browser. Native apps send no origin.
+// The web pages that may open a WebSocket (RFC 6455 section 10.2) and read responses of the REST interface (CORS, Fetch
+// section 3.2). A browser sends the page's origin, and a page cannot change it. Without this check, any web page could
+// connect from a customer's browser. Native apps send no origin.
 
 internal import OutboundHTTP
 
@@ -81,9 +81,9 @@ package struct AllowedOrigins: Sendable, Hashable {
     package enum Sender: Hashable, Sendable {
         /// No page of another origin: an app, a service or one of the gateway's own pages.
         case own
-        /// A page of this allowed origin, which may read the answer.
+        /// A page of this allowed origin, which may read the response.
         case allowed(String)
-        /// A page of any other origin, which must not read the answer.
+        /// A page of any other origin, which must not read the response.
         case foreign(String)
     }
 

@@ -1,9 +1,10 @@
-// Returns free memory to the operating system. The allocator keeps what closed sessions have used. Their gateway would
-// therefore stay above its memory limit after it has shed all of them, and never accept connections again.
+// Returns free memory to the operating system. The allocator keeps what closed sessions have used. Without a release, a
+// gateway would therefore stay above its memory limit even after it has shed all sessions, and never accept connections
+// again.
 //
-// A release takes about 0.4 ms for each MB that it returns, and some milliseconds if there is nothing to return. Meanwhile
-// event loops may wait for memory, whatever thread it runs on: it locks one part of the heap after the other. So it runs
-// only near the limit, and rarely.
+// A release takes about 0.4 ms for each MB that it returns, and some milliseconds if there is nothing to return.
+// Meanwhile event loops may wait for memory, whatever thread it runs on: it locks one part of the heap after the other.
+// It therefore runs only near the limit, and rarely.
 
 /// Decides when free memory is returned to the operating system. A value; times are nanoseconds of a monotonic clock.
 package struct MemoryRelease {

@@ -34,7 +34,7 @@ package final class SharedBuckets<Key: Hashable> {
         return shared
     }
 
-    /// Releases the bucket, and removes it with its last session. So the table never has more entries than the loop has
+    /// Releases the bucket, and removes it with its last session, so the table never has more entries than the loop has
     /// sessions. The next session starts with a full bucket, but another limit bounds how often clients may connect.
     package func release(_ key: Key) {
         guard let shared = self.buckets[key] else { return }
@@ -85,7 +85,7 @@ package struct MessageRate {
         return .allowed
     }
 
-    /// Takes up to `count` more tokens for an admitted message that costs as much work as several.
+    /// Takes up to `count` more tokens for an admitted message that causes as much work as several.
     package mutating func charge(_ count: Int, at now: UInt64) {
         for _ in 0..<count {
             _ = self.own.take(at: now)

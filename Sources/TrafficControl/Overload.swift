@@ -78,8 +78,8 @@ package struct OverloadDetector {
         return load.memoryBytes > self.bounds.memoryBytes ? Self.shedPercent : 0
     }
 
-    /// - Parameter relief: the percentage of the bound below which the overload is over. It is less than 100, so the state
-    ///   does not flicker around the bound.
+    /// - Parameter relief: the percentage of the bound below which the overload is over. It is less than 100, so that
+    ///   the state does not flicker around the bound.
     private mutating func check(_ reason: Reason, _ value: Int, _ bound: Int, relief: Int) {
         if value >= bound {
             self.reasons.insert(reason)
@@ -189,7 +189,8 @@ package final class SharedLoad: Sendable {
     package var isOverloaded: Bool { self.isOverloadedFlag.load(ordering: .acquiring) }
     package func setOverloaded(_ isOverloaded: Bool) { self.isOverloadedFlag.store(isOverloaded, ordering: .releasing) }
 
-    /// Returns the lag of the slowest event loop in milliseconds: the lag at its last tick, or the time it is overdue since.
+    /// Returns the lag of the slowest event loop in ms: the lag at its last tick, or the time for which its next tick
+    /// is overdue.
     package func loopLag(now: UInt64, tick: UInt64) -> Int {
         self.pulses.map { $0.lag(now: now, tick: tick) }.max() ?? 0
     }

@@ -1,5 +1,6 @@
-// The PROXY protocol, versions 1 and 2 (HAProxy, "The PROXY protocol", 2020-03-05). A layer-4 balancer passes TLS through, so
-// it cannot add `X-Forwarded-For`. Instead it sends one header before the first byte of the connection, which names the client.
+// The PROXY protocol, versions 1 and 2 (HAProxy, "The PROXY protocol", 2020-03-05). A layer-4 balancer passes TLS
+// through, so it cannot add `X-Forwarded-For`. Instead it sends one header with the client's address before the first
+// byte of the connection.
 
 package import NIOCore
 
@@ -23,13 +24,13 @@ package enum ProxyHeader: Hashable, Sendable {
     package enum Fault: String, Error, Hashable, Sendable, CaseIterable {
         /// The connection starts with something else: the sender does not speak the PROXY protocol.
         case missing
-        /// The signature is there, and the rest violates the specification.
+        /// The signature is present, but the rest violates the specification.
         case malformed
         /// The header is valid, but longer than `mostBytes`.
         case tooLong = "too_long"
     }
 
-    /// The longest header that is accepted, bytes. The specification asks for 536, which fit into one segment of any network;
+    /// The longest accepted header, bytes. The specification requires 536, which fit into one segment of any network;
     /// TLVs such as a client certificate's subject may need more.
     package static let mostBytes = 4096
 

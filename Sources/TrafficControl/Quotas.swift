@@ -1,6 +1,6 @@
-// The limits of connections, sessions and REST requests for each user and client address. All event loops share them, so a
-// lock protects them; it is taken when a connection opens, signs in and closes, and for each REST request. The rates of
-// WebSocket messages are limited on each loop without a lock (MessageRates.swift).
+// The limits of connections, sessions and REST requests for each user and client address. All event loops share them,
+// so a lock protects them. It is taken when a connection opens, signs in or closes, and for each REST request. The
+// rates of WebSocket messages are limited on each loop without a lock (MessageRates.swift).
 
 package import Access
 package import EnrouteWire
@@ -8,7 +8,7 @@ package import HTTPValues
 internal import Synchronization
 package import Telemetry
 
-/// The party that a session, a message or a request counts against.
+/// The party whose limits a session, a message or a request counts toward.
 package enum SessionOwner: Hashable, Sendable {
     /// A person in one role: a customer and a rider may have the same id.
     case person(PersonID, Role)
@@ -173,13 +173,13 @@ package final class Quotas: Sendable {
         }
     }
 
-    /// Decides whether a credential is verified. A locked-out address uses up its rate of verifications with each call, so call
-    /// this once for each credential, and not after `refuse`, which is counted as a refusal.
+    /// Decides whether a credential is verified. A locked-out address uses up its rate of verifications with each call,
+    /// so call this once for each credential, and not again after `refuse`, which counts as a refusal.
     ///
     /// - Parameters:
     ///   - address: `nil` if no limit applies to the client's address.
-    ///   - isKnown: whether this gateway has verified the credential before. Others of the address cannot crowd it out. Called
-    ///     only if the address is locked out.
+    ///   - isKnown: whether this gateway has verified the credential before. If so, other credentials of the address
+    ///     cannot crowd it out. Called only if the address is locked out.
     package func lockout(
         of address: ClientAddress?, at now: UInt64, isKnown: () -> Bool = { false }
     ) -> Lockout {

@@ -1,11 +1,12 @@
 // Thousands of deadlines with one timer for each event loop, instead of one for each connection.
 //
-// This is a hashed timing wheel (Varghese and Lauck, 1987): each slot is one tick, and an item that is due in a later round
-// stays in its slot until then. Adding an item is O(1), and a tick costs as much as its slot has items. Most deadlines never
-// expire, because a connection that is alive moves its own over and over. So postponing a deadline only changes its time; it
-// moves to the right slot when its old slot is due. Cancelling only removes the action, and bringing a deadline forward only
-// adds an item. What this leaves behind is removed when its slot is visited, within one round. Otherwise a connection that
-// sends many requests would collect one item for each, and cancelled deadlines would stay for the lifetime of a token.
+// This is a hashed timing wheel (Varghese and Lauck, 1987): each slot is one tick, and an item that is due in a later
+// round stays in its slot until then. Adding an item is O(1), and a tick costs as much as its slot has items. Most
+// deadlines never expire, because a connection that is alive moves its own again and again. Postponing a deadline
+// therefore only changes its time; it moves to the right slot when its old slot is due. Cancelling only removes the
+// action, and bringing a deadline forward only adds an item. Obsolete items are removed when their slot is visited,
+// within one round. Otherwise a connection that sends many requests would collect one item for each, and cancelled
+// deadlines would stay for the lifetime of a token.
 
 package import NIOCore
 
@@ -126,7 +127,7 @@ package final class Deadlines {
         }
     }
 
-    /// The number of items in the wheel: one for each deadline, and what is removed within a round.
+    /// The number of items in the wheel: one for each deadline, plus obsolete ones that are removed within a round.
     var count: Int { self.wheel.count }
 
     /// Returns the first tick that is not before `time`.

@@ -1,5 +1,5 @@
-// Draws the icons of an installed page: a white pin on blue. As a formula they exist in every size without image files. A
-// deployment's own files replace them.
+// Draws the icons of an installed page: a white pin on blue. Drawn by a formula, they exist in every size without image
+// files. A deployment's own files replace them.
 
 internal import CZlib
 
@@ -17,7 +17,8 @@ struct PageIcon: Sendable {
     private static let ground: [Double] = [11, 92, 173]
     private static let pin: [Double] = [255, 255, 255]
 
-    /// The number of shades at an edge. Few, so that a pixel is one byte of a palette, which takes a quarter of the space.
+    /// The number of shades at an edge. Few shades fit into a palette, so a pixel is one byte, which takes a quarter of
+    /// the space.
     private static let steps = 16
 
     /// The image as a PNG with a palette and transparency (W3C PNG, third edition).

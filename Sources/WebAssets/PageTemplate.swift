@@ -1,5 +1,5 @@
-// Fills values into the HTML of a page: into elements with an id, and into the head. Pages stay plain HTML that a browser can
-// show unchanged, and a deployment's own page only needs the same ids. Missing ids are skipped.
+// Fills values into the HTML of a page: into elements with an id, and into the head. Pages are plain HTML that a
+// browser can show unchanged. A deployment's own page only needs the same ids; missing ids are skipped.
 
 /// The HTML of a page. Inserted values are HTML too, so text from outside must be `escaped`.
 package struct PageTemplate: Sendable {
@@ -62,9 +62,9 @@ package struct PageTemplate: Sendable {
         self.bytes.replaceSubrange(place, with: Self.bytes(new))
     }
 
-    /// Makes addresses that begin with `/`, in `href="…"` and `src="…"`, relative to the page. So they also work below a path
-    /// prefix that a proxy removes and the gateway does not know. Addresses that begin with `//` name another host and stay.
-    /// Cost: O(bytes).
+    /// Makes addresses that begin with `/`, in `href="…"` and `src="…"`, relative to the page. They then also work
+    /// below a path prefix that a proxy removes and the gateway does not know. Addresses that begin with `//` name
+    /// another host and stay. Cost: O(bytes).
     ///
     /// - Parameter path: the requested path, such as `/track/job-1`.
     package mutating func makeAddressesRelative(to path: String) {

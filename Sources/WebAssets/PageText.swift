@@ -1,6 +1,7 @@
-// Removes comments and indentation before scripts and styles are sent: they are for readers of the source and a third of the
-// bytes. Only comments on lines of their own are removed, so no parser is needed. In a single script their lines stay empty, so
-// the line numbers of errors match the source. Bundles and styles have no empty lines, and fewer line breaks.
+// Removes comments and indentation before scripts and styles are sent: they are for readers of the source and a third
+// of the bytes. Only comments on lines of their own are removed, so no parser is needed. In a single script, their
+// lines become empty, so the line numbers of errors match the source. Bundles and styles have no empty lines, and fewer
+// line breaks.
 
 /// The text of a script or a style sheet.
 enum PageText {
@@ -21,9 +22,9 @@ enum PageText {
         return Array(lines.joined(separator: [newline]))
     }
 
-    /// Returns the text without empty lines, without the spaces that start a line, and without line breaks that mean nothing.
-    /// No string of our files spans lines. The bundler distinguishes statements by their indentation, so compact a script after
-    /// bundling. Cost: O(bytes).
+    /// Returns the text without empty lines, without the spaces that start a line, and without unnecessary line breaks.
+    /// No string of our files spans lines. The bundler distinguishes statements by their indentation, so compact a
+    /// script after bundling. Cost: O(bytes).
     static func compacted(_ source: [UInt8]) -> [UInt8] {
         let newline = UInt8(ascii: "\n")
         var compacted: [UInt8] = []

@@ -27,7 +27,7 @@ package enum Frame {
         payload.withUnsafeReadableBytes { self.make(0x8A, $0) }
     }
 
-    /// Returns a close frame. The reason is cut to 123 bytes (section 5.5.1).
+    /// Returns a close frame. The reason is truncated to 123 bytes (section 5.5.1).
     package static func close(_ code: UInt16, _ reason: String) -> [UInt8] {
         let payload = [UInt8(code >> 8), UInt8(code & 0xFF)] + reason.utf8.prefix(123)
         return payload.withUnsafeBytes { self.make(0x88, $0) }

@@ -1,4 +1,4 @@
-// Which addresses events may be sent to. Anybody who can register an endpoint could otherwise make gateways send
+// The addresses to which events may be sent. Otherwise, anybody who can register an endpoint could make gateways send
 // requests to services that only gateways can reach: other machines of the network, or the metadata service of a cloud
 // (server-side request forgery).
 
@@ -9,7 +9,7 @@ package struct IPAddress: Sendable, Hashable, CustomStringConvertible {
     /// 4 or 16 bytes.
     package let bytes: [UInt8]
 
-    /// - Returns: `nil` for anything but the usual text of an address.
+    /// - Returns: `nil` if it is not the usual text of an address.
     package init?(_ text: String) {
         var (four, six) = (in_addr(), in6_addr())
         if inet_pton(AF_INET, text, &four) == 1 {

@@ -1,5 +1,5 @@
-// Tracks which jobs and riders have events to deliver, and decides which of them may send the next request. Events of
-// one job or rider are in one lane, one after the other; lanes do not wait for each other.
+// Tracks which jobs and riders have events to deliver, and decides which of them may send the next request. The events
+// of one job or rider form a lane and are sent one after the other; lanes do not wait for each other.
 
 package import LiveState
 
@@ -98,7 +98,7 @@ package struct DeliveryLanes: Sendable {
         self.due = []
     }
 
-    /// The next new event of a lane; `nil` when there is none, or when its events are being moved to the waiting list.
+    /// The next new event of a lane; `nil` if there is none, or if its events are being moved to the waiting list.
     package func first(_ subject: String) -> WaitingEvent? {
         self.lanes[subject].flatMap { $0.place == .memory ? $0.events.first : nil }
     }

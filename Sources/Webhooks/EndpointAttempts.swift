@@ -1,4 +1,4 @@
-// The lanes of a webhook: each delivers the events of one job or rider in order, first new ones from memory, and then
+// The lanes of a webhook. Each delivers the events of one job or rider in order: first new ones from memory, and then
 // those that wait in Redis.
 
 internal import HTTPValues
@@ -34,9 +34,9 @@ extension EndpointWorker {
         self.notify()
     }
 
-    /// Delivers new events until one fails; that one and all after it then wait.
+    /// Delivers new events until one fails. That one and all later ones then wait.
     ///
-    /// - Returns: whether they were moved to the waiting list meanwhile, and the next one should be tried there.
+    /// - Returns: whether they were moved to the waiting list meanwhile, so that the next one should be tried there.
     private func deliverNew(_ subject: String) async throws -> Bool {
         let delay = self.settings.retries.delay(afterFailures: 1) ?? .zero
         while self.isGoing, let event = self.lanes.first(subject) {
@@ -47,7 +47,7 @@ extension EndpointWorker {
             let result = await self.attempt(event)
             guard self.isGoing else { throw CancellationError() }
             if self.lanes.place(of: subject) != .memory {
-                // It took longer than the patience.
+                // The delivery took longer than the patience.
                 try await self.moving(subject)?.value
                 return try await self.settle(event, failures: 0, result)
             }
@@ -58,13 +58,13 @@ extension EndpointWorker {
             try await self.move(subject, failures: 1, delay: delay).value
             return false
         }
-        // They may have been moved before the lane had its turn.
+        // The events may have been moved before the lane had its turn.
         try await self.moving(subject)?.value
         return false
     }
 
     /// Delivers the waiting events of a job or rider until one fails, or until this has taken longer than the patience
-    /// and it is the turn of others.
+    /// and others should have their turn.
     private func deliverWaiting(_ subject: String) async throws {
         let end = ContinuousClock.now + self.settings.patience
         repeat {
@@ -80,7 +80,7 @@ extension EndpointWorker {
                 continue
             }
             guard let (event, failures) = waiting else {
-                // An entry of `due` without events would be found again and again.
+                // Otherwise, an entry of `due` without events would be found again and again.
                 _ = try await self.persist(of: nil) { try await self.store.drop(subject, of: self.id, by: self.holder) }
                 if self.unblock(subject, since: parks) { return }
                 continue
@@ -108,7 +108,7 @@ extension EndpointWorker {
         let left = try await self.persist(of: event.subject) {
             try await self.store.settle(event, for: self.id, how, due: next, reason: why, by: self.holder)
         }
-        // It may have been erased meanwhile.
+        // The event may have been erased meanwhile.
         if outcome == .dead, left != nil { self.counts.add(.webhooksGivenUp) }
         if left == 0, self.unblock(event.subject, since: parks) { return false }
         return outcome == .delivered
@@ -134,7 +134,7 @@ extension EndpointWorker {
             await self.report(self.health.succeeded(at: now))
         case .gone:
             self.counts.add(.webhooksFailed)
-            await self.switchOff("the endpoint answered 410 Gone")
+            await self.switchOff("the endpoint returned 410 Gone")
         case .failed(let reason):
             self.counts.add(.webhooksFailed)
             await self.failed(reason, at: now)
@@ -181,7 +181,7 @@ extension EndpointWorker {
         self.stop()
     }
 
-    /// Stores a fact. A failure is ignored, because a later note says the same.
+    /// Stores a fact. A failure is ignored, because a later note repeats it.
     func note(_ note: WebhookStore.Note) async {
         try? await self.store.note(note, about: self.id, by: self.holder)
     }

@@ -1,5 +1,5 @@
-// The health of an endpoint, derived from the attempts to deliver: whether to send it everything, only a few events to
-// find out whether it works again, or nothing. The number of reports is limited, so that an endpoint with intermittent
+// The health of an endpoint, derived from delivery attempts: whether to send it everything, only a few events to find
+// out whether it works again, or nothing. The number of reports is limited, so that an endpoint with intermittent
 // failures does not flood the log.
 
 internal import LiveState
@@ -31,7 +31,7 @@ package struct EndpointHealth: Sendable, Hashable {
     private var failures = 0
     /// ms since the epoch; `nil` while deliveries succeed.
     package private(set) var failingSince: Int64?
-    /// When an attempt last failed, ms since the epoch; `nil` if that is not known.
+    /// When an attempt last failed, ms since the epoch; `nil` if that is unknown.
     package private(set) var failedAt: Int64?
     /// The longest time between two failures of the same disruption, ms.
     private let longestBreak: Int64
@@ -46,8 +46,8 @@ package struct EndpointHealth: Sendable, Hashable {
     /// - Parameters:
     ///   - failingSince: as stored.
     ///   - failedAt: as stored.
-    ///   - longestBreak: the longest time between two failures of the same disruption. After a longer one, `failingSince`
-    ///     starts anew: the endpoint did not fail meanwhile, it got no events.
+    ///   - longestBreak: the longest time between two failures of the same disruption. After a longer time,
+    ///     `failingSince` starts anew, because the endpoint got no events meanwhile and cannot have failed.
     package init(
         failingSince: Int64?, failedAt: Int64? = nil, longestBreak: Duration = WebhookSettings.usual.longestBreak
     ) {
@@ -74,10 +74,11 @@ package struct EndpointHealth: Sendable, Hashable {
         return self.report(at: now)
     }
 
-    /// Returns a change whose report was postponed, once the interval is over. The next attempt may be hours away.
+    /// Returns a change whose report was postponed, once the interval is over. Otherwise it would wait for the next
+    /// attempt, which may be hours away.
     package mutating func overdue(at now: Int64) -> Report { self.hasChanged ? self.report(at: now) : .nothing }
 
-    /// The change that was not reported yet, to store it when delivery ends.
+    /// The change that has not been reported yet, to be stored when delivery ends.
     package var unreported: Report { self.hasChanged ? self.report(isNews: false) : .nothing }
 
     /// Whether the endpoint has failed for so long that it should be switched off.

@@ -21,7 +21,7 @@ extension EndpointWorker {
             return pages
         }
         guard !pages.isEmpty else {
-            // From here on only a full page can mean that the worker reads too slowly.
+            // From here on, a full page can only mean that the worker reads too slowly.
             self.isFirstRead = false
             return try await Task.sleep(for: Self.pause)
         }
@@ -33,7 +33,7 @@ extension EndpointWorker {
             for case let event? in page.map(\.event) { new.add(event, isReceived: webhook.receives(event.kind)) }
         }
         let fullCount = self.fullCount
-        // The events before these are all delivered, or wait in Redis, or were given up.
+        // All events before these have been delivered or given up, or wait in Redis.
         let erased = new.erased
         try await self.persist(of: nil) { try await self.store.forgetErased(erased, of: self.id) }
         try await self.settle(new.waiting, undelayed: erased)
@@ -52,10 +52,11 @@ extension EndpointWorker {
         }
     }
 
-    /// Reports that the stream no longer holds the entry at which reading should continue: events were trimmed unread.
+    /// Reports that the stream no longer contains the entry at which reading should continue: events were trimmed
+    /// unread.
     ///
-    /// - Parameter addedAt: when the webhook was added, ms since the epoch. The cursor is `0-0` until the first event if the
-    ///   shard was empty then; no event from before can be missing.
+    /// - Parameter addedAt: when the webhook was added, ms since the epoch. If the shard was empty then, the cursor is
+    ///   `0-0` until the first event; no earlier event can be missing.
     private func reportGap(_ shard: Int, after cursor: String, addedAt: Int64) async throws {
         let place = cursor == "0-0" ? "\(addedAt)-0" : cursor
         guard self.reportedGaps[shard] != place,

@@ -1,5 +1,5 @@
-// The URL of an endpoint, as an operator enters it. Only URLs that every program reads in the same way are accepted,
-// because requests must go to the host that was checked.
+// The URL of an endpoint, as an operator enters it. Requests must go to the host that was checked, so only URLs that
+// every program interprets in the same way are accepted.
 
 internal import FoundationEssentials
 internal import OutboundHTTP

@@ -1,5 +1,5 @@
 // Looks up hosts on its own threads: getaddrinfo(3) blocks its thread, for many seconds if a name server does not
-// answer. A host is looked up once for all callers that wait for it, so one host occupies one thread.
+// respond. A host is looked up once for all callers that wait for it, so one host occupies one thread.
 
 internal import NIOPosix
 internal import Synchronization
@@ -25,7 +25,7 @@ package final class HostLookups: Sendable {
     private let pool: NIOThreadPool
     private let lookUp: @Sendable (String) throws -> [IPAddress]
 
-    /// With getaddrinfo(3), for the whole process.
+    /// Uses getaddrinfo(3), for the whole process.
     package static let system = HostLookups { try HostResolver.systemAddresses(of: $0) }
 
     /// - Parameter lookUp: blocks until it knows all addresses of a host.

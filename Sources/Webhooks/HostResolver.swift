@@ -1,5 +1,5 @@
-// Resolves the host of an endpoint. All its addresses are checked, and the connection then goes to one of them: resolving the
-// name a second time could give another answer (DNS rebinding).
+// Resolves the host of an endpoint. All its addresses are checked, and the connection then uses one of them: resolving
+// the name a second time could return another address (DNS rebinding).
 
 internal import Glibc
 internal import Resilience
@@ -9,7 +9,7 @@ package struct HostResolver: Sendable {
     /// Why there is no address to connect to.
     package enum Failure: Error, Hashable, CustomStringConvertible {
         case unresolvable
-        /// There was no answer in time.
+        /// The resolver did not respond in time.
         case late
         case refused(IPAddress)
 

@@ -1,4 +1,4 @@
-// What a webhook has to deliver of the events that were just read, without those of erased jobs.
+// The events that were just read and that a webhook has to deliver, without those of erased jobs.
 
 package import LiveState
 
@@ -10,7 +10,7 @@ package struct NewEvents: Sendable {
 
     package init() {}
 
-    /// The jobs whose erasure was read.
+    /// The jobs whose erasure has been read.
     package var erased: Set<String> { Set(self.epochs.keys) }
 
     /// The events to deliver, in order.

@@ -9,7 +9,7 @@ package struct RetrySchedule: Sendable, Hashable {
 
     package init(_ delays: [Duration]) { self.delays = delays }
 
-    /// The delay before the next attempt; `nil` when there are no more attempts.
+    /// The delay before the next attempt; `nil` if there are no more attempts.
     ///
     /// - Parameter failures: number of attempts that have failed, at least 1.
     package func delay(afterFailures failures: Int) -> Duration? {

@@ -1,4 +1,4 @@
-// Where the shards of the stream end. All webhooks of a gateway share the answer, so that an idle webhook reads no shard.
+// The ends of the stream's shards. All webhooks of a gateway share them, so that an idle webhook reads no shard.
 
 package import LiveState
 
@@ -9,7 +9,7 @@ package actor StreamTail {
     private var readAt: ContinuousClock.Instant?
     private var reading: Task<[String], any Error>?
 
-    /// For how long an answer is used.
+    /// How long the result of a read is used.
     package static let interval: Duration = .milliseconds(200)
 
     package init(_ streams: EventStreams) { self.streams = streams }

@@ -3,12 +3,12 @@
 internal import HTTPValues
 package import LiveState
 
-/// Adds, tests and removes webhooks, and delivers again what could not be delivered.
+/// Adds, tests and removes webhooks, and delivers undelivered events again.
 package struct WebhookOperations: Sendable {
     private let store: WebhookStore
     private let sender: WebhookSender
 
-    /// How long the previous secret still signs after a rotation, so that receivers can change theirs.
+    /// How long the previous secret still signs after a rotation, so that receivers have time to change theirs.
     package static let rotationOverlap: Duration = .seconds(86_400)
     /// Maximum number of events that one call delivers again.
     package static let longestReplay = 1_000
@@ -89,8 +89,8 @@ package struct WebhookOperations: Sendable {
             id, to: WebhookSignature.makeSecret(), now: now, expires: now + Self.rotationOverlap.milliseconds)
     }
 
-    /// Sends a test event once. If the endpoint accepts it, a webhook that was switched off is switched on again, and the
-    /// events that wait are sent without another delay.
+    /// Sends a test event once. If the endpoint accepts it, a webhook that was switched off is switched on again, and
+    /// its waiting events become due immediately.
     ///
     /// - Returns: `nil` when there is no such webhook.
     package func test(_ id: String) async throws -> WebhookTest? {

@@ -10,7 +10,7 @@ package final class WebhookSender: Sendable {
     /// The result of one attempt.
     package enum Result: Sendable, Hashable {
         case delivered
-        /// The endpoint answered 410: it will never accept events again.
+        /// The endpoint responded with 410: it will never accept events again.
         case gone
         /// - Parameter reason: for people, without an address or a secret.
         case failed(reason: String)
@@ -22,7 +22,7 @@ package final class WebhookSender: Sendable {
         var until: ContinuousClock.Instant
     }
 
-    /// Whose connections these are. The host is part of it, because connections are pinned to the address of one host.
+    /// The owner of connections. It includes the host, because connections are pinned to the address of one host.
     private struct Endpoint: Hashable {
         var webhook: String
         var host: String
@@ -31,13 +31,13 @@ package final class WebhookSender: Sendable {
 
     let settings: WebhookSettings
     private let pinned = Mutex<[Endpoint: Pinned]>([:])
-    /// Maximum number of endpoints with connections. Twice the number of webhooks, because the connections of a removed
-    /// webhook are closed only when this number is exceeded.
+    /// Maximum number of endpoints with connections. It is twice the number of webhooks, because the connections of a
+    /// removed webhook are closed only when this number is exceeded.
     private static let maxEndpoints = 2 * WebhookStore.maxWebhooks
 
     package init(settings: WebhookSettings) { self.settings = settings }
 
-    /// Sends an event to a webhook's endpoint once, and waits for the status of its answer.
+    /// Sends an event to a webhook's endpoint once, and waits for the status of the response.
     ///
     /// - Parameter now: ms since the epoch.
     package func send(_ event: WaitingEvent, to webhook: Webhook, now: Int64) async -> Result {
@@ -71,7 +71,7 @@ package final class WebhookSender: Sendable {
             switch error {
             case .tooLong(let status): return Self.result(status: status)
             case .late:
-                return .failed(reason: "no answer within \(self.settings.attemptLimit.components.seconds) s")
+                return .failed(reason: "no response within \(self.settings.attemptLimit.components.seconds) s")
             case .unreachable(_, let reason): return .failed(reason: reason)
             case .cancelled: return .failed(reason: "the gateway stopped")
             }
@@ -87,7 +87,8 @@ package final class WebhookSender: Sendable {
         }
     }
 
-    /// The webhook's connections to the address that the host has now. An address is resolved and checked anew once a minute.
+    /// The webhook's connections to the current address of the host. The address is resolved and checked again once a
+    /// minute.
     private func connections(to endpoint: Endpoint) async throws(HostResolver.Failure) -> OutboundConnections {
         let now = ContinuousClock.now
         if let known = self.pinned.withLock({ $0[endpoint] }), known.until > now { return known.connections }

@@ -54,7 +54,7 @@ package struct WebhookService: Sendable {
     /// The webhooks for which this gateway has a task.
     private actor Running {
         private var ids: Set<String> = []
-        /// When to try again, for those that this gateway tried.
+        /// When to try again, for the webhooks that this gateway has tried.
         private var next: [String: ContinuousClock.Instant] = [:]
 
         func start(_ id: String) -> Bool {
@@ -85,7 +85,7 @@ package struct WebhookService: Sendable {
             await group.next()
             group.cancelAll()
         }
-        // The task may be cancelled, but the next gateway should not have to wait.
+        // This task may be cancelled, but the next gateway should not have to wait for the lease to expire.
         _ = await Task.detached { try? await lease.release() }.value
     }
 

@@ -1,18 +1,19 @@
-// How webhooks are delivered: retries, time limits, and to which addresses.
+// How webhooks are delivered: retries, time limits, and allowed addresses.
 
 package import OutboundHTTP
 
 /// The settings of webhooks.
 package struct WebhookSettings: Sendable {
-    /// Sends the requests.
+    /// The client that sends the requests.
     let http: OutboundHTTP
     package var resolver = HostResolver(rule: AddressRule())
-    /// Whether endpoints on this machine may be http: for gateways for development. No setting of `enroute serve` allows it.
+    /// Whether endpoints on this machine may use http. Only for development gateways; no setting of `enroute serve`
+    /// allows it.
     package var allowsPlainLoopback = false
     /// Whether this gateway delivers events, and moves events to the stream.
     package var isDelivering = true
     package var retries = RetrySchedule.usual
-    /// For how long an endpoint may fail before it is switched off.
+    /// How long an endpoint may fail before it is switched off.
     package var offAfter: Duration = .seconds(432_000)
     /// The longest time without an attempt after which earlier failures still count for `offAfter`. While an event waits,
     /// attempts are at most the longest delay apart, and more when no gateway runs for a while.
@@ -26,8 +27,8 @@ package struct WebhookSettings: Sendable {
 
     /// The default of `attemptLimit`.
     package static let longestAttempt: Duration = .seconds(15)
-    /// Maximum number of bytes of an endpoint's answer that are read, so that its connection can be used again. Only the
-    /// status of an answer counts.
+    /// Maximum number of bytes of an endpoint's response that are read, so that its connection can be used again. Only
+    /// the status of a response counts.
     package static let longestAnswer = 65_536
     /// Maximum number of requests of one webhook at the same time, and of its connections: each webhook has its own. The
     /// worker starts no more (`DeliveryLanes.most`); tests wait for one of its connections.
@@ -41,7 +42,7 @@ package struct WebhookSettings: Sendable {
             authorities: authorities, longestWait: Self.longestAttempt, longestAnswer: Self.longestAnswer)
     }
 
-    /// With the CAs of the system.
+    /// The settings with the system's CAs.
     package static let usual: WebhookSettings = {
         guard let settings = try? WebhookSettings() else { preconditionFailure("no file is read") }
         return settings

@@ -1,5 +1,6 @@
 // Signatures of the Standard Webhooks specification (https://www.standardwebhooks.com): HMAC-SHA256 over the id, the
-// time and the body, so that a receiver knows who sent a request, and that it is not an old one sent again.
+// time and the body. A receiver can therefore verify who sent a request, and that it is not an old request that was
+// sent again.
 
 internal import Crypto
 internal import FoundationEssentials

@@ -57,8 +57,8 @@ struct Enroute: AsyncParsableCommand {
 
     private static let words = CommandLineWords(words: Array(CommandLine.arguments.dropFirst()))
 
-    /// Prints help and errors of the command line with `Output`: ArgumentParser's own `exit` ignores that nothing could be
-    /// written, and a shell completion would be cut off unnoticed.
+    /// Prints help and errors of the command line with `Output`. ArgumentParser's own `exit` ignores write errors, so a
+    /// truncated shell completion would go unnoticed.
     private static func exit(with error: any Error) -> Never {
         var text = self.fullMessage(for: error)
         while text.hasSuffix("\n") { text.removeLast() }
@@ -66,7 +66,7 @@ struct Enroute: AsyncParsableCommand {
         if code != .success {
             if !text.isEmpty { Output.complain(self.words.completing(text, of: self) + "\n") }
         } else {
-            // ArgumentParser has no place for settings in its help text.
+            // ArgumentParser has no section for settings in its help text.
             if text.contains("USAGE: enroute serve ") { text += "\n\n\(SettingsReference.help)" }
             if !text.isEmpty { say(text) }
             if Output.hasFailed { code = .failure }

@@ -5,7 +5,7 @@ from playwright.sync_api import Page
 
 STANDARD = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
 OPTIONS = {"runOnly": {"type": "tag", "values": STANDARD}, "resultTypes": ["violations"]}
-# The rules whose results depend on colours, and so on the theme. They take most of the time.
+# The rules whose results depend on colors, and therefore on the theme. They take most of the time.
 OF_COLOURS = ("color-contrast", "link-in-text-block")
 
 

@@ -43,7 +43,7 @@ def is_worker(config) -> bool:
 
 
 class Workers:
-    """Collects what the workers measured."""
+    """Collects the workers' measurements."""
 
     def __init__(self, measured: Measured):
         self.measured = measured
@@ -170,7 +170,7 @@ def browser(playwright):
 
 @pytest.fixture(scope="session")
 def browser_with_windows(playwright):
-    """For what Chromium without windows cannot do: notifications."""
+    """A browser for notifications, which Chromium without windows does not support."""
     browser = playwright.chromium.launch(executable_path=WITH_WINDOWS, args=ARGUMENTS)
     yield browser
     browser.close()
@@ -178,7 +178,7 @@ def browser_with_windows(playwright):
 
 @pytest.fixture
 def open_devices(browser, request):
-    """open_devices(site): browsers for a site of the test's own. Their evidence is checked at the end of the test."""
+    """open_devices(site): browsers for the test's own site. Their evidence is checked at the end of the test."""
     opened: list[tuple[Devices, Evidence]] = []
 
     def open_for(site: Site) -> Devices:
@@ -208,7 +208,7 @@ def devices(open_devices, site):
 
 @pytest.fixture
 def evidence(devices):
-    """What the browsers of this test reported: console, errors, requests."""
+    """The reports of this test's browsers: console, errors, requests."""
     return devices.evidence
 
 

@@ -1,4 +1,4 @@
-"""A running `enroute demo` for tests and pictures: its one link, and what its stage knows."""
+"""A running `enroute demo` for tests and pictures: its one link, and the state of its stage."""
 
 import json
 import re

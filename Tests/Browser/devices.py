@@ -12,7 +12,7 @@ from evidence import Evidence
 
 WITH_WINDOWS = "/usr/bin/chromium"
 # The whole browser draws a window with tabs and buttons for every page, which takes three times the processor time of the
-# page itself. ENROUTE_CHROMIUM names another one.
+# page itself. ENROUTE_CHROMIUM selects another one.
 WITHOUT_WINDOWS = Path("/usr/lib/chromium/chromium-headless-shell")
 CHROMIUM = os.environ.get("ENROUTE_CHROMIUM") or (str(WITHOUT_WINDOWS) if WITHOUT_WINDOWS.exists() else WITH_WINDOWS)
 # Nothing leaves the machine, not even Chromium's own requests.

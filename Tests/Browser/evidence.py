@@ -1,6 +1,6 @@
-"""What a browser reported during a test: its console, uncaught errors, violations of the content policy, every request.
-It is stored with screenshots when a test fails. No test may cause an uncaught error, a policy violation, a request to
-another origin, or a token in an address."""
+"""The reports of a browser during a test: its console, uncaught errors, violations of the content policy, every
+request. It is stored with screenshots when a test fails. No test may cause an uncaught error, a policy violation, a
+request to another origin, or a token in an address."""
 
 import json
 import re
@@ -72,10 +72,10 @@ class Evidence:
                 + [f"request to somebody else: {url}" for url in self.to_others]
                 + [f"token in an address: {url}" for url in self.tokens_in_addresses])
 
-    # What is stored after a failure
+    # Evidence that is stored after a failure
 
     def keep(self, folder: Path) -> None:
-        """Stores screenshots, texts and logs, if the browser still answers. All coordinates in them are invented."""
+        """Stores screenshots, texts and logs if the browser still responds. All coordinates in them are invented."""
         folder.mkdir(parents=True, exist_ok=True)
         said = {"origin": self.origin, "errors": self.errors, "offences": self.offences, "console": self.console,
                 "sockets": self.sockets, "answers": self.answers}

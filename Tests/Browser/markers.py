@@ -77,7 +77,7 @@ def first_move(seen: list[Seen], since: int) -> Seen | None:
 
 
 def arrival(seen: list[Seen], since: int, there: Seen, tolerance: float = 1.5) -> Seen | None:
-    """Returns the first frame after a time from which on the marker stays where it is, within px."""
+    """Returns the first frame after a time from which on the marker does not move, within px."""
     frames = [each for each in seen if each.at >= since]
     last_away = max((index for index, each in enumerate(frames) if each.distance(there) > tolerance), default=-1)
     return frames[last_away + 1] if last_away + 1 < len(frames) else None

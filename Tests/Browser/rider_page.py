@@ -39,8 +39,8 @@ class RiderPage:
 
     def __init__(self, orders: OrderSystem, devices: Devices, person: str, *jobs: Job, scripts=(), words="",
                  has_wire: bool = False, **options):
-        """`jobs`: for a rider without a zone, whose jobs are in the address. `words`: query parameters, `lang=de`.
-        `has_wire`: the test can send messages to the page like a gateway (`wire`)."""
+        """`jobs`: for a rider without a zone, whose jobs are in the address. `words`: query parameters such as
+        `lang=de`. `has_wire`: the test can send messages to the page like a gateway (`wire`)."""
         self.orders, self.person = orders, person
         phone = {"width": 390, "height": 844, "is_phone": True, "geolocation": ROME}
         self.page: Page = devices.open(None, **phone | options)

@@ -70,7 +70,7 @@ def test_a_customer_over_the_viewer_limit_connects_once_another_leaves(coming, p
     expect(first.locator(RIDER)).to_be_visible()
     second = phone(link["url"], clock=True)
     expect(second.locator("#refusal h1")).to_contain_text(TOO_MANY)
-    # D27: the banner does not say it again.
+    # D27: the banner does not repeat it.
     second.clock.run_for(3_000)
     expect(second.locator("#offline")).to_be_hidden()
     sessions = ("KEYS", f"*{link['id']}*viewers")

@@ -1,5 +1,5 @@
-"""How long a customer on a slow mobile network waits who opens a tracking link for the first time: 400 kbit/s, 400 ms of
-latency, nothing cached. Chromium emulates the network for HTTP; the socket is as fast as the machine."""
+"""How long a customer waits who opens a tracking link for the first time on a slow mobile network: 400 kbit/s, 400 ms
+of latency, nothing cached. Chromium emulates the network for HTTP; the socket is as fast as the machine."""
 
 import pytest
 
@@ -13,7 +13,7 @@ LATENCY_MS = 400
 LIMIT_MS = 3_500
 # A machine that runs other tests too delays some loads. One that is in time shows that the page does not wait for more.
 MOST_LOADS = 6
-# The document, then everything that it names, then what the scripts request: each wave costs a round trip.
+# The document, then everything that it references, then the scripts' requests: each wave costs a round trip.
 MOST_WAVES = 3
 WAVES = """(until) => {
   const requests = [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]

@@ -1,5 +1,5 @@
 """Connections end in every possible way: cut by the kernel, reset by a balancer, half-open, with their gateway, without
-Redis. Each time the page says so, reconnects and has missed nothing."""
+Redis. Each time the page shows it, reconnects and has missed nothing."""
 
 import re
 

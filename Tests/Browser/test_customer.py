@@ -92,7 +92,7 @@ def test_US_072_AC_005_after_30_s_without_a_position_the_marker_stays_with_its_a
     expect(page.locator(RIDER)).to_be_visible()
     page.clock.run_for(6_000)
     before = Markers(page).seen[-1]
-    # Each frame takes the processor, so most of the minute passes at once.
+    # Each frame uses the processor, so most of the minute passes at once.
     page.clock.fast_forward(55_000)
     page.clock.run_for(5_000)
     expect(page.locator("#age")).to_have_text("Last updated 1 minute ago")

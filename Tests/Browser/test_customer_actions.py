@@ -1,5 +1,5 @@
-"""What the customer may do on the page: leave the rider a note, cancel, and get help. Only what the gateway would accept is
-offered (D9)."""
+"""The customer's actions on the page: leave the rider a note, cancel, and get help. Only what the gateway would accept
+is offered (D9)."""
 
 import pytest
 from playwright.sync_api import expect
@@ -30,7 +30,7 @@ def test_D9_a_note_reaches_the_rider_and_the_desk_and_stays_for_the_customer(ord
     expect(rider.locator(".task .note")).to_contain_text("third floor <b>left</b>")
     desk = phone(order_system.sign_in_url(f"/ops?zone=-&job={delivery.name}", "ops", "olga"))
     expect(desk.locator("body")).to_contain_text("Gate code 42")
-    # Another customer's link shows nothing of it.
+    # Another customer's link does not show it.
     guest = phone(delivery.guest_url)
     expect(guest.locator("#headline")).to_have_text("Your order has been accepted")
     assert "Gate code" not in guest.content()

@@ -22,7 +22,7 @@ AHEAD = """{
     static now() { return Real.now() + ahead; }
   };
 }"""
-# Remembers every apology that was shown, also for a moment.
+# Remembers every apology that was shown, even for a moment.
 APOLOGIES = """globalThis.apologies = [];
 setInterval(() => {
   const place = document.getElementById('apology');
@@ -37,7 +37,7 @@ def permissive(make_site):
 
 
 def shows_everything(page: Page) -> None:
-    """Checks what no message contains: note, cancellation and the vendor's place. The link is not shared."""
+    """Checks the data that no message contains: note, cancellation and the vendor's place. The link is not shared."""
     expect(page.locator("#note-open")).to_be_visible()
     expect(page.locator("#cancel-open")).to_be_visible()
     expect(page.locator("#map .shop")).to_be_visible()
@@ -60,7 +60,7 @@ def test_a_page_whose_first_state_was_lost_reads_it_later_and_shares_no_permissi
     loses_the_first_state(page)
     page.goto(permissive.delivery(vendor=VENDOR).guest_url)
     expect(page.locator("#headline")).to_have_text("Waiting for vendor to accept your order")
-    # Nothing says yet what this link permits.
+    # It is not known yet what this link permits.
     expect(page.locator("#share")).to_be_hidden()
     expect(page.locator("#actions")).to_be_hidden()
     page.unroute("**/track/*")

@@ -1,5 +1,5 @@
-"""D25: the map without tiles. Streets are drawn by class and with their names, areas below them; where the data end there is
-no hard edge."""
+"""D25: the map without tiles. Streets are drawn by class and with their names, areas below them; at the end of the data
+there is no hard edge."""
 
 import json
 
@@ -12,7 +12,7 @@ from riders import Rider
 from trips import Spot, away
 
 PANE = "#map .leaflet-streets-pane"
-# The colour of a pixel of the map that is drawn, at a place relative to the middle of the map in px.
+# The color of a drawn pixel, at a place relative to the middle of the map in px.
 PIXEL = """([east, south]) => {
   const canvas = document.querySelector('#map .leaflet-streets-pane canvas');
   const map = document.querySelector('#map').getBoundingClientRect(), drawn = canvas.getBoundingClientRect();
@@ -65,7 +65,8 @@ def test_D25_streets_have_names_and_areas_colours_in_both_themes(town, axe, dark
     expect(page.locator(".leaflet-control-attribution")).to_have_text("© the people who mapped these streets")
     names = page.locator(PANE).get_attribute("data-names").split(", ")
     assert len(names) == len(set(names)), names
-    # North-east of the destination is the park, south-west of it the water: different colours, and neither is the street's.
+    # North-east of the destination is the park, south-west of it the water: different colors, and neither is the
+    # street's.
     colours = {tuple(page.evaluate(PIXEL, place)) for place in ([150, -150], [-150, 20], [-300, -150])}
     assert len(colours) == 3, colours
     axe(page)

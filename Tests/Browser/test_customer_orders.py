@@ -76,7 +76,7 @@ def test_CUS_027_AC_006_a_cancelled_order_ends_with_a_step_that_says_so(order_sy
     expect(current(page)).to_contain_text("Cancelled")
     assert list(steps(page).items())[-1] == ("cancelled", "over")
     assert "upcoming" not in steps(page).values() and "active" not in steps(page).values()
-    # The headline and the last step say it.
+    # The headline and the last step show it.
     assert page.locator("#order").inner_text().lower().count("cancelled") == 2
 
 

@@ -61,7 +61,7 @@ def test_point_web_push_a_message_is_offered_stored_and_shown_by_the_worker(push
         "data": json.dumps({"type": "near", "job": delivery.name, "seconds": 118})})
     page.wait_for_function("""async () => (await (await navigator.serviceWorker.ready).getNotifications())
       .some(({title, body}) => title === 'About 2 minutes away' && body === 'Your order is almost there.')""")
-    # Shown once; the page that is open still offers to switch it off.
+    # Shown once; the open page still offers to switch it off.
     page.get_by_role("button", name="Turn off this notification").click()
     expect(offer).to_be_visible()
     assert pushing.redis_says("HLEN", f"job:{{{delivery.name}}}:push") == "0"

@@ -1,4 +1,4 @@
-"""The way ahead on the customer's page: drawn along streets, and the marker follows its bend."""
+"""The remaining route on the customer's page: drawn along streets, and the marker follows its bend."""
 
 import json
 import threading
@@ -35,7 +35,7 @@ def polyline(places) -> str:
 
 
 class FakeOSRM(BaseHTTPRequestHandler):
-    """Answers every query with the same way."""
+    """Answers every query with the same route."""
 
     def do_GET(self):
         assert "overview=full" in self.path and "geometries=polyline" in self.path, self.path
@@ -97,7 +97,7 @@ def test_the_way_ahead_begins_at_the_rider_and_ends_when_the_rider_leaves_it(rou
     expect(page.locator("#map")).to_have_attribute("data-way", "route")
     places = int(page.locator("#map").get_attribute("data-way-places"))
     rider.stay(Spot(*away(CORNER, 60, 0), 10, 0))
-    # Behind the corner there is one place less.
+    # After the corner, the route has one place less.
     page.wait_for_function("(places) => Number(document.querySelector('#map').dataset.wayPlaces) < places", arg=places)
     lost = away(CORNER, 100, 0)
     rider.stay(Spot(*away(lost, 150, 90), 10, 90))

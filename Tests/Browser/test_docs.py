@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from accessibility import OF_COLOURS
 
 METHODS = {"get", "post", "put", "patch", "delete"}
-# Colours depend on the tags and classes of an element and its ancestors, because the page has no inline style. Removes the
+# Colors depend on the tags and classes of an element and its ancestors, because the page has no inline style. Removes the
 # articles, list items and table rows that have no text in a combination that was not there before.
 KEEP_ONE_OF_EACH_COLOUR = """() => {
   const name = (each) => each.tagName + [...each.classList].sort().map((other) => `.${other}`).join('');

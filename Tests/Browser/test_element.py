@@ -19,7 +19,7 @@ from trips import to_the_door
 pytestmark = pytest.mark.lean
 
 PACKAGE = ROOT / "Sources/JavaScript"
-# What a bundler does in a shop: the name of the package becomes an address.
+# What a bundler does in a shop: it replaces the name of the package with a URL.
 IMPORTS = '<script type="importmap">{"imports": {"@enroute/client/element": "/client/element.js"}}</script>'
 MAIN = "import {defineEnrouteJob} from './client/element.js'; defineEnrouteJob();"
 
@@ -143,7 +143,7 @@ def test_it_is_accessible_under_a_strict_content_policy(place, axe):
     axe(place.page(place.with_token))
 
 
-def test_it_speaks_the_language_of_the_page(place):
+def test_its_texts_have_the_language_of_the_page(place):
     page = place.page(place.with_token, language="de", locale="de-AT")
     expect(page.locator("[part=status]")).to_have_text("Ihr Techniker ist unterwegs")
     expect(page.locator("enroute-job div").first).to_have_attribute("lang", "de-AT")
@@ -167,7 +167,7 @@ def test_a_renewed_token_keeps_the_connection_and_removal_ends_it(place):
     assert page.evaluate("[removed.shadowRoot.textContent, removed.view.known]") == ["", False]
 
 
-def test_a_job_that_may_not_be_seen_shows_why_and_nothing_of_the_job(place):
+def test_a_job_that_may_not_be_seen_shows_only_the_reason(place):
     page = place.page(place.with_token)
     element = page.locator("enroute-job")
     expect(page.locator("[part=tracking]")).to_have_text("Live")

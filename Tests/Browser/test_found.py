@@ -20,7 +20,7 @@ def test_d6_a_link_opened_after_the_delivery_shows_that_and_when_it_was_delivere
         expect(page.locator("#steps [aria-current=step] .state")).to_have_text(re.compile(r"^(At|Um) \d+:\d\d"))
         expect(page.locator("#vendor")).to_have_text("Da Gino")
         expect(page.locator("#tracking")).to_be_hidden()
-        # The refused session comes later and changes nothing.
+        # The refused session ends later and changes nothing.
         page.wait_for_function("() => performance.now() - (window.waitsSince ??= performance.now()) > 1500")
         expect(page.locator("#refusal")).to_be_hidden()
         expect(page.locator("#offline")).to_be_hidden()
@@ -49,7 +49,7 @@ def test_d14_after_a_change_of_the_rider_everybody_reads_that_another_one_is_com
     expect(page.locator("#tracking")).to_be_hidden()
     expect(page.locator("#detail")).to_have_text(
         "A different rider is bringing your order. The map returns when they set off.")
-    # The gateway's next snapshot only says that no location is shared.
+    # The gateway's next snapshot only states that no location is shared.
     page.wait_for_function("() => performance.now() - (window.waitsSince ??= performance.now()) > 2000")
     expect(page.locator("#detail")).to_have_text(re.compile("^A different rider"))
 

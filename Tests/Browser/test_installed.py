@@ -25,7 +25,7 @@ def test_a_page_can_be_installed(name, devices, site):
     assert status == 200 and headers["content-type"].startswith("application/manifest+json")
     manifest = page.evaluate("(address) => fetch(address).then((answer) => answer.json())", address)
     assert manifest["name"] and manifest["display"] == "standalone"
-    # A customer's page has no fixed start, because the job's name is in its address and never in a manifest.
+    # A customer's page has no fixed start, because the job's id is in its URL and never in a manifest.
     assert manifest.get("start_url") == (None if name == "customer" else name)
     assert ICONS <= {icon["sizes"] for icon in manifest["icons"]}
     assert any("maskable" in icon.get("purpose", "") for icon in manifest["icons"])

@@ -66,7 +66,7 @@ def test_the_reader_chooses_among_all_languages(world, open_devices):
     expect(page.locator("html")).to_have_attribute("dir", "ltr")
 
 
-# Where a text is drawn, from its first to its last character: the left edge of each.
+# The left edges of two characters of a text, as they are drawn.
 EDGES = """(element, [from, to]) => {
   const at = (place) => {
     const range = document.createRange();

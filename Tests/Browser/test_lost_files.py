@@ -14,7 +14,7 @@ PARTS = [SCRIPT, "/assets/page.css", "/assets/track.css", "/assets/leaflet/leafl
 
 
 def lose(page, path: str, times: int = 1) -> list[str]:
-    """Leaves a page's first requests for a file unanswered. Returns the addresses of those, as they come."""
+    """Leaves a page's first requests for a file unanswered. Returns their URLs in the order of the requests."""
     lost = []
 
     def route(route):
@@ -128,7 +128,7 @@ def test_D5_the_map_library_is_loaded_once_if_a_script_that_may_load_it_comes_la
     page.route(lambda url: urlsplit(url).path in (late, library), hold)
     page.goto(job.guest_url, wait_until="commit")
     page.wait_for_function("() => document.querySelector('script[data-makes=L]')")
-    # The script asks for what it needs while the library is on its way.
+    # The script requests its data while the library is still loading.
     with page.expect_response(lambda answer: urlsplit(answer.url).path == late):
         held[late].continue_()
     page.wait_for_function("(late) => late !== '/assets/track-start.js' || 'enrouteStarted' in window", arg=late)

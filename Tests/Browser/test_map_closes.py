@@ -36,7 +36,7 @@ CLOSE_AT_ONCE = A_MAP + """
   map.close();
   show();
 }"""
-# A position comes before the map, with a vehicle.
+# A position arrives before the map, with a vehicle.
 OPEN_LATE = A_MAP.replace("  show();\n", "") + """
   map.take({id: '1', at: 1, lat: 41.91, lon: 12.5}, {atOnce: true});
   map.open('service', {lat: 41.9, lon: 12.5}, null, 'van');
@@ -70,7 +70,7 @@ def test_a_map_closed_before_its_next_frame_draws_nothing(order_system, phone):
 
 @pytest.mark.lean
 def test_a_map_that_opens_after_the_first_position_shows_the_rider_and_the_destination(order_system, phone):
-    """The map library may come after the position. Only the last view counts, when no zoom is left."""
+    """The map library may load after the position arrives. Only the last view counts, once no zoom is in progress."""
     page = phone(order_system.visit().guest_url)
     expect(page.locator("#headline")).not_to_be_empty()
     page.evaluate(OPEN_LATE)

@@ -34,8 +34,8 @@ pytestmark = pytest.mark.measures
 
 
 def test_point_2_a_fix_reaches_the_customers_map_within_2_seconds(order_system, rider, phone, measured):
-    """The rider rests, then rests 50 m further: measures from the fix to the first frame that moves and to the one that is
-    there."""
+    """The rider rests, then rests 50 m farther: measures from the fix to the first frame that moves and to the one that
+    is there."""
     visit = order_system.visit("on_the_way")
     driver = rider(visit).travel()
     places = [away(HOME, 500 + 50 * (number % 2), 45) for number in range(FIXES + 1)]

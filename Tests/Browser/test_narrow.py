@@ -16,7 +16,7 @@ from trips import Spot, away
 
 ROOM_PX = 80
 ZOOM = "#map .leaflet-control-zoom"
-# A word without a place to break it, as long as German and Finnish words are.
+# An unbreakable word, as long as German and Finnish words are.
 COMPOUND = "toimitusaikatauluarvio"
 HEBREW_LETTERS = str.maketrans("abcdefghijklmnopqrstuvwxyz", "אבגדהוזחטיכלמנסעפצקרשתאבגד")
 PLACEHOLDER = re.compile(r"(\{\w+\})")

@@ -284,7 +284,7 @@ def test_while_the_list_fails_the_banner_stays_and_the_time_does_not_change(orde
         page.route(path, lambda route: route.fulfill(status=503, json={}))
     expect(page.locator("#offline")).to_contain_text("No connection")
     page.locator("#age").evaluate("(age) => { age.textContent = 'the last time'; }")
-    # The second request follows the answer to the first.
+    # The second request follows the response to the first.
     for _ in range(2):
         with page.expect_request("**/gateways"):
             pass

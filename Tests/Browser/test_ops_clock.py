@@ -1,4 +1,4 @@
-"""The desk's clock is the gateway's: a computer whose clock is wrong by hours shows the same times and the same late jobs."""
+"""The operations page uses the gateway's clock: a computer whose clock is wrong by hours shows the same times and late jobs."""
 
 import time
 from datetime import datetime, timezone

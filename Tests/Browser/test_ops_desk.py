@@ -1,4 +1,4 @@
-"""The dispatcher's desk: what needs somebody, what can be done about it, and saved views."""
+"""The operations page: what needs attention, what can be done about it, and saved views."""
 
 import re
 import secrets
@@ -133,7 +133,7 @@ def test_a_row_has_its_new_rider_before_the_list_does(order_system, look, zone, 
     action(page, "assign").click()
     page.get_by_role("button", name=second).click()
     expect(page.locator("#job .result")).to_contain_text(f"{job.name} is assigned to {second}.")
-    # No answer with a change arrives.
+    # No response with a change arrives.
     expect(row(page, job).locator(".c-rider")).to_have_text(second)
     expect(page.locator("#job .facts").first).to_contain_text(second)
 
@@ -202,7 +202,7 @@ def test_a_rider_is_set_offline(order_system, look, zone, available):  # noqa: F
     page = look(f"?zone={zone}&job={job.name}")
     action(page, "offline").click()
     action(page, "confirm").click()
-    # A rider with a task stays online, and the page says why.
+    # A rider with a task stays online, and the page shows the reason.
     expect(page.locator("#job .result")).to_contain_text(re.compile("is offline|still has a task"))
 
 
@@ -289,7 +289,7 @@ def test_d23_several_jobs_are_assigned_together_and_each_result_is_listed(
         expect(row(page, job).locator(".c-rider")).to_have_text("")
     bulk(page, "dismiss").click()
     expect(page.locator("#bulk")).to_be_hidden()
-    # A rider with room for one: what is refused is named, and stays selected.
+    # A rider with room for one job: refused jobs are listed, and stay selected.
     page.get_by_role("checkbox", name="Select all jobs shown").check()
     expect(page.locator("#bulk .tally")).to_have_text("4 selected")
     bulk(page, "assign").click()

@@ -1,4 +1,4 @@
-"""The map of the dispatcher's desk: riders and destinations of a zone arrive over one WebSocket and are drawn on a canvas."""
+"""The map of the operations page: riders and destinations of a zone arrive over one WebSocket and are drawn on a canvas."""
 
 import math
 import random
@@ -142,7 +142,7 @@ def test_kinds_of_markers_can_be_hidden_by_keyboard(order_system, look, zone):  
 @pytest.mark.lean
 def test_the_way_of_a_selected_job_is_drawn_along_streets_until_the_selection_or_the_job_ends(routed, axe):  # noqa: F811
     devices, job, _ = routed
-    # The gateway calculates arrival times, and with them the way, of jobs that somebody follows.
+    # The gateway calculates arrival times and routes only for followed jobs.
     with following(job):
         check_way(devices, job, axe)
 
@@ -154,7 +154,7 @@ def check_way(devices, job, axe) -> None:
     expect(chart).not_to_have_attribute("data-way", "route")
     row(page, job).locator("a").click()
     expect(chart).to_have_attribute("data-way", "route")
-    # The rider's marker, the rider's place on the street, the corner and the door. The panel says how far that is.
+    # The rider's marker, the rider's place on the street, the corner and the door. The panel shows the distance.
     expect(chart).to_have_attribute("data-way-places", "4")
     expect(page.locator("#job .facts").first).to_contain_text("Distance left")
     axe(page)

@@ -1,4 +1,4 @@
-"""The dispatcher's desk: notes of operations staff, and what of a job stays on the page."""
+"""The operations page: notes of operations staff, and what the page keeps of a job."""
 
 import pytest
 from playwright.sync_api import expect

@@ -1,4 +1,4 @@
-"""Web apps on an origin of their own, in Chromium: with the allowed origin the client, REST, event streams, errors and a
+"""Web apps on their own origin, in Chromium: with the allowed origin the client, REST, event streams, errors and a
 framed tracking page work; a page of any other origin gets nothing but the client modules and the interface documents."""
 
 import contextlib

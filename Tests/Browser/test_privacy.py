@@ -55,7 +55,7 @@ def on_the_way(order_system, rider):
 
 
 def is_refused(page: Page) -> None:
-    """Checks that the page says there is nothing to follow and shows no rider."""
+    """Checks that the page shows that there is nothing to follow, and no rider."""
     expect(page.locator("#refusal")).to_be_visible()
     expect(page.locator(RIDER)).to_be_hidden()
 
@@ -148,7 +148,7 @@ def test_point_22_a_sign_in_code_leaves_the_address_bar_and_works_once(
     expect(second.locator("#order")).to_be_hidden()
 
 
-# What others learn, and what stays
+# What others can see, and what stays
 
 
 @pytest.mark.lean

@@ -197,7 +197,7 @@ def test_a_delivery_is_taken_from_the_store_to_the_door(open_rider, order_system
     assert job.state["status"] == "in_transit"
     rider.complete(job)
     expect(rider.card(job)).to_contain_text("Done. You can undo this for 10 seconds.")
-    # A rider who goes to another app is done.
+    # A rider who switches to another app is done.
     rider.hide(True)
     expect(rider.card(job)).to_contain_text("Done. Thank you!")
     assert job.state["status"] == "delivered"

@@ -13,7 +13,7 @@ from rider_page import ANDROID, IPHONE, RiderPage, go_online
 
 LOCATED = {"permissions": ["geolocation"], "geolocation": ROME}
 VENDOR = {"lat": 41.8986, "lon": 12.4768, "name": "Da Remo", "address": "Piazza di S. Maria Liberatrice 44, Roma"}
-# What an address may contain besides fixed words: a latitude and a longitude with at most six decimals.
+# A URL may contain, besides fixed words, only a latitude and a longitude with at most six decimals.
 PLACE = re.compile(r"41\.8986\d*(%2C|,)12\.4768\d*")
 
 

@@ -13,7 +13,7 @@ from rider_page import RiderPage, go_online
 LOCATED = {"permissions": ["geolocation"], "geolocation": ROME}
 SHOP = {"lat": 41.8930, "lon": 12.4830, "name": "Da Gino", "address": "Via Appia 1"}
 PIZZA = {"lat": 41.8990, "lon": 12.4700, "name": "Pizza Pia", "address": "Via Roma 9"}
-# From 41.89, 12.48 by two corners to HOME's neighbourhood: an encoded polyline.
+# From 41.89, 12.48 by two corners to HOME's neighborhood: an encoded polyline.
 ROUTE = r"ost~F_odkAo}@oK?_q@g^od@"
 
 
@@ -90,7 +90,7 @@ def test_pickups_at_one_place_are_one_stop_with_one_button(courier, axe):
     for job in (first, second):
         job.status("preparing", "ready_for_pickup")
     stops(rider).nth(0).get_by_role("button", name="Picked up · 2 tasks").click()
-    # What is on board is delivered first.
+    # Orders on board are delivered first.
     expect(stops(rider)).to_have_count(4)
     expect(stops(rider).nth(0)).to_contain_text("Deliver")
     expect(rider.page.locator("#work .primary:visible")).to_have_count(1)

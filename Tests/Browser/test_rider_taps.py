@@ -14,7 +14,7 @@ APART_MS = 250
 DEAD_TIME_MS = 800
 UNDO_MS = 10_000
 HOLD_MS = 700
-# The page's time may pass by less than this until it stands still.
+# The page's clock may advance by less than this before it stops.
 AHEAD_MS = 3_000
 
 
@@ -32,7 +32,7 @@ def middle(button) -> tuple[float, float]:
 
 
 def tap(rider, job) -> None:
-    """The place of the button now, whatever it says."""
+    """The current place of the button, whatever its text."""
     rider.page.touchscreen.tap(*middle(rider.next(job)))
 
 
@@ -46,7 +46,7 @@ def stop_time(rider) -> None:
 def test_D2_a_double_tap_starts_a_delivery_without_completing_it(on_the_way):
     rider, job = on_the_way
     expect(rider.next(job)).to_have_text("Start delivery")
-    # The step also starts travel mode, so it is the one to take.
+    # This step also starts travel mode, so it is the one to test.
     expect(rider.page.locator("#work .primary:visible")).to_have_text(["Start delivery"])
     stop_time(rider)
     tap(rider, job)
@@ -54,7 +54,7 @@ def test_D2_a_double_tap_starts_a_delivery_without_completing_it(on_the_way):
     rider.page.clock.run_for(APART_MS)
     tap(rider, job)
     expect(rider.card(job)).not_to_contain_text("Press and hold the button.")
-    # After the pause, two more taps only say what to do.
+    # After the pause, two more taps only show a hint.
     rider.page.clock.run_for(DEAD_TIME_MS)
     expect(rider.next(job)).to_have_attribute("aria-disabled", "false")
     tap(rider, job)
@@ -69,7 +69,7 @@ def test_D2_a_double_tap_starts_a_delivery_without_completing_it(on_the_way):
 
 @pytest.fixture
 def at_the_door(on_the_way):
-    """The same rider, who has started the delivery, while the page's time stands still."""
+    """The same rider, who has started the delivery, while the page's clock is stopped."""
     rider, job = on_the_way
     tap(rider, job)
     expect(rider.next(job)).to_have_text("Hold to complete")
@@ -80,7 +80,7 @@ def at_the_door(on_the_way):
 
 
 def fingers(rider):
-    """Touches of the DevTools protocol: a finger stays where it is until it is lifted."""
+    """Touches of the DevTools protocol: a finger stays in place until it is lifted."""
     session = rider.page.context.new_cdp_session(rider.page)
 
     def touch(kind: str, *places: tuple[float, float]) -> None:
@@ -175,7 +175,7 @@ def test_without_motion_a_held_button_shows_a_state_instead_of_a_bar(order_syste
 def test_D2_a_delivery_can_be_completed_by_keyboard(on_the_way, axe):
     rider, job = on_the_way
     rider.next(job).focus()
-    # The key is still down when the next step is there.
+    # The key is still down when the next step is shown.
     rider.page.keyboard.down("Enter")
     expect(rider.next(job)).to_have_text("Hold to complete")
     expect(rider.next(job)).to_be_focused()

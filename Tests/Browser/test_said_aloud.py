@@ -93,7 +93,7 @@ def test_D8_two_statuses_within_a_second_are_both_announced_immediately(order_sy
     job = order_system.visit()
     page = phone(order_system.sign_in_url(f"/track/{job.name}", "customer", job.customer), clock=True)
     expect(page.locator("#headline")).to_have_text("Your appointment is confirmed")
-    # The page's clock stands still, so the quiet time does not pass.
+    # The page's clock is stopped, so the quiet time does not pass.
     for status, text in (("on_the_way", "on the way"), ("work_in_progress", "has arrived")):
         job.status(status)
         expect(page.locator("#announcer")).to_contain_text(text)

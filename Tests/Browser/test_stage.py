@@ -26,7 +26,7 @@ def demo(tmp_path_factory):
 
 @pytest.fixture
 def open_stage(browser, demo):
-    """open_stage(width=1440, …): the stage in a browser of its own, and what its console said."""
+    """open_stage(width=1440, …): the stage in its own browser, and its console."""
     contexts = []
 
     def open_it(width=1440, height=900, dark=False, forced_colors=False):
@@ -75,7 +75,8 @@ def test_three_live_pages_show_one_delivery_and_a_killed_gateway_is_measured(ope
     page = open_stage()
     customer, rider, desk = (frame(page, name) for name in ("customer", "rider", "desk"))
     await_rider_on_the_way(page)
-    # The rider's page shares the location that the stage's phone reads; the customer sees the rider; the desk sees all.
+    # The rider's page shares the location that the stage's phone reads; the customer sees the rider; the operations
+    # page shows all.
     expect(customer.locator("#map .rider").first).to_be_visible(timeout=ORDER_MS)
     expect(rider.locator("#sharing")).to_be_visible(timeout=ORDER_MS)
     expect(desk.locator("table tbody tr[data-name]").first).to_be_visible(timeout=ORDER_MS)
@@ -143,7 +144,7 @@ def test_with_tls_the_stage_says_how_to_accept_the_certificate_until_the_browser
                 "href", re.compile(r"^https://localhost:\d+/api/v1/texts$"))
         axe(page)
         stranger.close()
-        # Somebody who has accepted the certificate.
+        # A browser that has accepted the certificate.
         friend = browser.new_context(locale="en-US", ignore_https_errors=True)
         page = friend.new_page()
         page.goto(demo.url)

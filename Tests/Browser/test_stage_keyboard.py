@@ -15,7 +15,7 @@ STAGE = "http://stage.example"
 PAGES = ("customer", "rider", "desk")
 FRAME = '<!doctype html><title>A page</title><button>First</button><button>Last</button>'
 FAULTS = ("gateway", "redis", "tunnel")
-# Where the focus is: an id, the address of a link, or in a frame the frame and the button.
+# Where the focus is: an id, the URL of a link, or in a frame the frame and the button.
 FOCUS = """() => {
   const at = document.activeElement;
   return at === document.body ? null : at.id || at.getAttribute('href') || at.textContent;
@@ -23,7 +23,7 @@ FOCUS = """() => {
 
 
 class Stage:
-    """The stage in a page, and what the demo answers it."""
+    """The stage in a page, and the demo's responses to it."""
 
     def __init__(self, page: Page):
         self.page, self.asked = page, []

@@ -33,7 +33,7 @@ REFLOWS = "() => document.documentElement.scrollWidth <= document.documentElemen
 
 @pytest.fixture
 def look(devices, axe):
-    """look(name, url, prepare): checks a state on every device; `prepare(page)` brings it about and waits for it,
+    """look(name, url, prepare): checks a state on every device; `prepare(page)` causes it and waits for it,
     `after(page)` undoes what it changed."""
 
     def look_at(name: str, url, prepare, after=lambda page: None) -> None:

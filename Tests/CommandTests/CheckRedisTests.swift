@@ -70,7 +70,7 @@ import Testing
 
     // MARK: memory
 
-    @Test func `full memory of the ledger is an error of a check, and does not keep a gateway from starting`()
+    @Test func `a ledger without free memory is an error of the check, and does not keep a gateway from starting`()
         async throws
     {
         try await Self.both { _, ledger, ports in

@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `with --json, commands that change something print the gateway's answer`() async throws {
+    @Test func `with --json, commands that change something print the gateway's response`() async throws {
         _ = try await DevSession.run { dev in
             let create = ["job", "create", "visit-1", "--customer", "anna", "--json"]
             let created = try await Self.json(dev.enroute(create))
@@ -175,8 +175,7 @@ import Testing
         }
     }
 
-    @Test func `a gateway with a CA of its own is used over TLS when the CA is named, and not otherwise`() async throws
-    {
+    @Test func `a gateway with its own CA is used over TLS only when the CA is named`() async throws {
         try await RoadTests.withFolder { folder in
             try await withServer { redis in
                 let ca = folder.appending(path: "certificate.pem").path

@@ -4,7 +4,7 @@ import Testing
 
 @testable import enroute
 
-/// What an error of the command line says about empty values and misspelled names.
+/// The errors of the command line about empty values and misspelled names.
 @Suite struct CommandLineTests {
     @Test(arguments: [
         (["serve", "--config", ""], "--config must be a value that is not empty"),
@@ -43,7 +43,7 @@ import Testing
         (["job", "create", "j"], "Missing expected argument '--customer <customer>'\n"),
         (["serve", "extra"], "Unexpected argument 'extra'\n"),
     ])
-    func `an error about a name says which one was meant`(words: [String], reason: String) async throws {
+    func `an error about a misspelled name suggests the right one`(words: [String], reason: String) async throws {
         let outcome = try await CommandTests.run(words)
         #expect(outcome.code == 64 && outcome.error.contains("Error: \(reason)"), "\(outcome)")
     }
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: ["< /dev/null", "<&-", "< /"])
-    func `a token is missed where standard input contains none`(redirection: String) async throws {
+    func `standard input without a token is an error`(redirection: String) async throws {
         let outcome = try await CommandTests.run(
             ["-c", "exec \"$0\" token inspect \(redirection)", CommandTests.binary],
             environment: ["ENROUTE_TOKEN_SECRET": RoadTests.secret], binary: "/bin/sh")
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: [["token", "a", "--role", "rider", "--key"], ["replay", "a.csv", "--job", "j", "--token-file"]])
-    func `a file that cannot be read is named, with what to check`(words: [String]) async throws {
+    func `an unreadable file is reported with what to check`(words: [String]) async throws {
         try await TemporaryFolder.holding("enroute-words") { folder in
             try Data("unix_ms,lat,lon\n1000,1,1\n2000,1.001,1\n".utf8).write(to: URL(filePath: "\(folder)/a.csv"))
             let located = words.map { $0 == "a.csv" ? "\(folder)/a.csv" : $0 }

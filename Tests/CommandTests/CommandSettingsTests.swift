@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `the reference page says what a missing list means`() {
+    @Test func `the reference page explains a missing list`() {
         #expect(SettingsReference.page.contains("Where it is missing, only `enroute serve` does."))
     }
 }

@@ -80,7 +80,7 @@ import Testing
         ("https://a.example/?z={z}&k=p", "https://a.example/?z={z}&k=****"), ("nonsense", "nonsense"),
         ("u:p@h", "u:****@h"),
     ])
-    func `a URL is shown without what could be secret in it`(url: String, shown: String) {
+    func `a URL is shown without its possibly secret parts`(url: String, shown: String) {
         #expect(SettingMask.url(url) == shown)
     }
 
@@ -175,7 +175,7 @@ import Testing
         #expect(!outcome.error.contains("NSCocoaErrorDomain"), "\(outcome)")
     }
 
-    @Test func `a name that the file sets twice is a warning, and the last line applies`() async throws {
+    @Test func `a name that the file sets twice causes a warning, and the last line applies`() async throws {
         let again = Self.lines + ["ENROUTE_LISTEN_PORT=9001", "ENROUTE_LISTEN_PORT=9002"]
         let (outcome, path) = try await Self.run([], again)
         #expect(outcome.code == 0)

@@ -144,7 +144,7 @@ private final class AnswersAtTheEnd: ChannelInboundHandler, @unchecked Sendable 
     }
 }
 
-/// Closes without an answer.
+/// Closes without a response.
 private final class ClosesImmediately: ChannelInboundHandler, @unchecked Sendable {
     typealias InboundIn = ByteBuffer
 

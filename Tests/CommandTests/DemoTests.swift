@@ -107,7 +107,7 @@ import Testing
         try await client.shutdown()
         // Without this, a demo that did not start would pass tests that have all their expectations in `body`.
         #expect(lines.contains { $0.contains("Open ") }, "the demo did not start: \(lines)")
-        // The kernel kills them when their parent is gone, which may take a moment.
+        // The kernel kills them when their parent has exited, which may take a moment.
         let deadline = ContinuousClock.now + .seconds(30)
         var left = try Self.processes(naming: folder.path)
         while !left.isEmpty, ContinuousClock.now < deadline {
@@ -249,7 +249,7 @@ import Testing
 
     @Test func `your rider moves along streets, even after its page was closed on the way`() async throws {
         _ = try await Self.run(["--port", "20743", "--speed", "2"], ending: .interrupt) { running in
-            // The stage says that it has the rider's page, until the rider is on the way.
+            // The stage reports that it has the rider's page, until the rider is on the way.
             var order: [String: Any] = [:]
             try await becomes("the rider is on the way", within: .seconds(120), every: .milliseconds(500)) {
                 order = try await running.ask(.GET, "state?phone=1")["order"] as? [String: Any] ?? [:]
@@ -309,7 +309,7 @@ extension DemoTests.Running {
         try await self.read("jobs/\(job)", token)
     }
 
-    /// A REST answer as operations see it.
+    /// A REST response as operations see it.
     func read(_ path: String, _ token: String) async throws -> [String: Any] {
         let desk = try await self.origins()["desk"] ?? ""
         var request = HTTPClientRequest(url: "\(desk)/api/v1/\(path)")

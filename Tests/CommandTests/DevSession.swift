@@ -13,7 +13,7 @@ import Testing
 struct DevSession {
     /// The folder it was started in; the command lines of its processes contain it.
     let folder: String
-    /// What it printed until it was ready.
+    /// Its output until it was ready.
     let lines: [String]
 
     var url: String { self.value("URL") }

@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func `a port in use, a missing redis-server and another's folder are reported`() async throws {
+    @Test func `a port in use, a missing redis-server and a folder of another program are reported`() async throws {
         _ = try await DevSession.run { dev in
             let port = try #require(dev.url.split(separator: ":").last.map(String.init))
             let taken = try await dev.enroute(["dev", "--port", port, "--folder", "other"])

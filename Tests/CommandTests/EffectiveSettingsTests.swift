@@ -30,7 +30,7 @@ import Testing
     private struct Row: Sendable, CustomTestStringConvertible {
         let name: String
         let value: String
-        /// The value that reaches the gateway, as text; it differs from `value` where there are units.
+        /// The value that reaches the gateway, as text. It differs from `value` if there are units.
         let expected: String
         let effect: @Sendable (GatewaySettings) -> String?
 
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test func `the pages have the operator's colours if their contrast is sufficient`() async throws {
+    @Test func `the pages have the operator's colors if their contrast is sufficient`() async throws {
         let (light, dark) = ("ENROUTE_PAGES_ACCENT", "ENROUTE_PAGES_ACCENT_DARK")
         let (settings, _) = try await Self.settings([light: "B00020", dark: "ff8a80"])
         #expect(settings.brand.accent?.colour.css == "#b00020" && settings.brand.darkAccent?.colour.css == "#ff8a80")

@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func `an unavailable Redis is named, and the other one is explained`() async throws {
+    @Test func `an unavailable Redis is reported, and the other one is explained`() async throws {
         try await withRedis { client, server in
             try await Self.fill(client)
             let nowhere = "unix:/nowhere.sock"
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test func `while sessions are unknown, no rider is said not to exist`() async throws {
+    @Test func `while sessions are unknown, no rider is reported as missing`() async throws {
         try await withRedis { client, server in
             try await Self.fill(client)
             let outcome = try await Self.explain("unix:/nowhere.sock", "rider", "rider-2", ledger: server.url)
@@ -168,7 +168,7 @@ import Testing
         #expect(outcome.error.contains(reason), "\(outcome.error)")
     }
 
-    /// The words before colons and verdict marks: those that a reader of the document searches for.
+    /// The words before colons and verdict marks, for which a reader of the document searches.
     private static func shape(_ text: some StringProtocol) -> [String] {
         text.split(separator: "\n").compactMap { line in
             if line.hasPrefix("  => ") || line.hasPrefix("  !! ") || line.hasPrefix("  ?? ") { return "verdict" }

@@ -17,7 +17,7 @@ import Testing
         return try #require(block?.components(separatedBy: "\n```").first, "\(heading) has no block of \(language)")
     }
 
-    /// What `enroute token inspect --json` says about a token.
+    /// The output of `enroute token inspect --json` for a token.
     private static func inspect(_ token: String, _ settings: [String: String]) async throws -> (
         outcome: CommandTests.Outcome, members: [String: Any]
     ) {
@@ -160,7 +160,7 @@ import Testing
 
     private static let secret = ["ENROUTE_TOKEN_SECRET": "a secret of at least thirty-two bytes"]
 
-    @Test func `inspect says what a token may do, and why not more`() async throws {
+    @Test func `inspect lists what a token permits and why it does not permit more`() async throws {
         let made = try await CommandTests.run(["token", "remo", "--role", "rider"], environment: Self.secret)
         let token = made.output.trimmingCharacters(in: .whitespacesAndNewlines)
         let outcome = try await CommandTests.run(["token", "inspect", token], environment: Self.secret)

@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `an issuer that never answered is not said to have previous keys`() async throws {
+    @Test func `previous keys are not mentioned for an issuer that never responded`() async throws {
         let (code, lines) = try await Self.failedStart([
             "ENROUTE_TOKEN_JWKS_URL": "https://127.0.0.1:\(try await freePort())/keys", "ENROUTE_LOG_FORMAT": "json",
         ])

@@ -11,7 +11,7 @@ import Testing
         try await CommandTests.run(["probe"] + words, environment: ["ENROUTE_MANAGEMENT_PORT": "\(port)"])
     }
 
-    @Test func `a probe reports a gateway that is ready, stopping, frozen and gone`() async throws {
+    @Test func `a probe reports whether a gateway is ready, stopping, frozen or gone`() async throws {
         let status = try await ServeTests.serve(["ENROUTE_DRAIN_ACCEPT_SECONDS": "600"]) { served in
             #expect(try await served.eventually("/readyz", "HTTP/1.1 200 "))
             for words in [[], ["--live"]] {

@@ -65,7 +65,7 @@ enum ProviderTokens {
     /// An id of a person that Enroute cannot use unchanged.
     static func hashed(_ id: String) -> String { "s_" + self.base64URL(Data(SHA256.hash(data: Data(id.utf8)))) }
 
-    /// The nine shapes of the design, and a second role of the same provider where it matters.
+    /// The nine token forms of the design, and a second role of the same provider if it matters.
     static let shapes: [Shape] = [
         Shape(
             name: "Auth0", heading: "Auth0", type: "at+jwt",

@@ -75,7 +75,7 @@ import Testing
         #expect(pace.wait(at: self.at(2100)) == .milliseconds(5_000))
     }
 
-    @Test func `a token bucket of one message a second refuses none of a trip`() {
+    @Test func `a token bucket of one message a second refuses no message of a trip`() {
         var pace = ReportPace(followsRequestedRate: false)
         var limits = Limits()
         (limits.messagesPerSecond, limits.positionsPerSecond) = (1, 1000)

@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test func `a gateway that accepts one message a second refuses none of a replayed trip`() async throws {
+    @Test func `a gateway that accepts one message a second refuses no message of a replayed trip`() async throws {
         try await Self.withFolder { folder in
             try await withServer { redis in
                 try await Self.makeVisit("visit-1", redis)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import enroute
 
-/// Secret values from files, which `<name>_FILE` names.
+/// Secret values from files that `<name>_FILE` specifies.
 @Suite struct SecretFileTests {
     private static let secrets = SettingsTable.all.filter { $0.fileSetting != nil }
 

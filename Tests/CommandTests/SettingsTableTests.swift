@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `a former name is refused with the current one`() throws {
+    @Test func `a former name is refused with the current name`() throws {
         for (former, current) in FormerSettings.currentNames {
             #expect(SettingsTable.setting(former) == nil, "\(former)")
             #expect(SettingsTable.setting(current) != nil, "\(current)")

@@ -8,7 +8,7 @@ struct SharedSettingsTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
 
-    @Test func `they are those of the state in Redis, except for its prefix`() throws {
+    @Test func `the shared settings are those of the state in Redis, except for its prefix`() throws {
         let path = "Sources/enroute/Configuration/GatewayConfiguration.swift"
         let text = try String(contentsOf: Self.root.appending(path: path), encoding: .utf8)
         let body = try #require(text.firstMatch(of: /(?s)func liveState\(\).*?return state/))
@@ -16,7 +16,7 @@ struct SharedSettingsTests {
         #expect(Set(read) == Set(ProcessConfiguration.sharedSettingNames))
     }
 
-    @Test func `none of them is secret, because metrics show them`() throws {
+    @Test func `no shared setting is secret, because metrics show them`() throws {
         for name in ProcessConfiguration.sharedSettingNames {
             #expect(SettingsTable.setting(name)?.secrecy == .visible, "\(name)")
         }

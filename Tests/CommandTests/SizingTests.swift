@@ -67,7 +67,7 @@ import Testing
         var points: [String: Point]
     }
 
-    /// The largest error, in %, at which a plan with 50 % utilisation still leaves spare cores.
+    /// The largest error, in %, at which a plan with 50 % utilization still leaves spare cores.
     private static let largestError = 40.0
 
     @Test func `the model's error at a point it was not fitted to is the one it states`() throws {

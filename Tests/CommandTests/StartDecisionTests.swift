@@ -17,7 +17,7 @@ struct StartDecisionTests {
             on: RedisInspection.Outcome(findings: findings, isUnavailable: isUnavailable), in: mode)
     }
 
-    @Test func `a gateway waits for a clock that is wrong, which it is after a boot until it is synchronized`() throws {
+    @Test func `a gateway waits while its clock is wrong, as after a boot until it is synchronized`() throws {
         #expect(try Self.decision([Self.clock]) == .wait(.clock, [Self.clock]))
         #expect(try Self.decision([Self.clock, Self.memory]) == .wait(.clock, [Self.clock]))
         #expect(try Self.decision([]) == .start(warnings: []))

@@ -25,8 +25,8 @@ import Testing
         }
     }
 
-    /// The connections of the check before the start fit, and the gateway's do not: there is room for one fewer than it opens,
-    /// because one is the test's.
+    /// The connections of the check before the start fit, but not the gateway's: there is room for one fewer than it
+    /// opens, because one is the test's.
     @Test(arguments: [(loops: 1, live: 5, ledger: 9), (2, 6, 13), (6, 12, 31)])
     func `a gateway waits for its last connection, starts with it, and the check knows how many it opens`(
         loops: Int, live: Int, ledger: Int

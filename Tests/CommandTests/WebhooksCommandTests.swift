@@ -101,7 +101,7 @@ import Testing
         ("ENROUTE_WEBHOOK_RETRY_SECONDS", ","), ("ENROUTE_WEBHOOK_OFF_AFTER_SECONDS", "1"),
         ("ENROUTE_WEBHOOK_CA_FILE", "/etc/hostname"), ("ENROUTE_WEBHOOK_DELIVERY", "maybe"),
     ])
-    func `a wrong setting is named`(name: String, value: String) async throws {
+    func `a wrong setting is reported by name`(name: String, value: String) async throws {
         let outcome = try await Self.run(["list"], "unix:/nowhere.sock", [name: value])
         #expect(outcome.code == 78 && outcome.error.contains(name), "\(outcome)")
     }

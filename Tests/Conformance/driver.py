@@ -1,5 +1,5 @@
-"""The client under test: a program that gets commands as JSON lines and prints as JSON lines what its application saw. README.md
-describes both."""
+"""The client under test: a program that gets commands as JSON lines and prints what its application saw as JSON lines.
+README.md describes both."""
 
 from __future__ import annotations
 

@@ -9,8 +9,9 @@ MISSING = object()
 
 
 def matches(expected, found) -> bool:
-    """Whether `found` has everything that `expected` names. In objects, members that are not named may be there; a member that is
-    expected to be null may be missing. {"from": a, "to": b} is a range of numbers, {"any": true} any value."""
+    """Whether `found` has everything that `expected` contains. In objects, members that are not named may be there; a
+    member that is expected to be null may be missing. {"from": a, "to": b} is a range of numbers, {"any": true} any
+    value."""
     if isinstance(expected, dict) and expected.keys() == {"from", "to"}:
         return is_number(found) and expected["from"] <= found <= expected["to"]
     if expected == {"any": True}:

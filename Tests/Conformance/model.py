@@ -1,4 +1,4 @@
-"""The jobs of the fake gateway: their statuses as a log, positions, and the snapshots that a subscription is answered with."""
+"""The jobs of the fake gateway: their statuses as a log, positions, and the snapshots that answer a subscription."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ class Broken(Exception):
 
 
 class Clock:
-    """The gateway's clock. `slack` is what a busy machine may delay things by, in real seconds."""
+    """The gateway's clock. `slack` is by how much a busy machine may delay things, in real seconds."""
 
     def __init__(self, speed: float, slack: float):
         self.speed, self.slack = speed, slack
@@ -35,7 +35,8 @@ class Clock:
         await asyncio.sleep(seconds / self.speed)
 
     async def until(self, look, within: float):
-        """Returns what `look` returns once that is truthy; the last value if it is not within so many seconds and the slack."""
+        """Returns the result of `look` once it is truthy; the last result if it is not after `within` seconds and the
+        slack."""
         end = time.monotonic() + within / self.speed + self.slack
         while True:
             found = look()

@@ -18,11 +18,11 @@ TRANSCRIPT_LINES = 60
 
 
 class Skipped(Exception):
-    """The client cannot do what the script is about."""
+    """The client lacks the feature that the script tests."""
 
 
 class Player:
-    """What a script's steps act on. `steps.py` has one method for each kind of step."""
+    """The state that a script's steps act on. `steps.py` has one method for each kind of step."""
 
     def __init__(self, script: dict, command: str, speed: float, slack: float):
         self.script, self._command, self._wanted_speed, self._slack = script, command, speed, slack
@@ -90,7 +90,7 @@ class Player:
         if self.driver.has_ended:
             raise Broken("the program ended in the middle\n" + "\n".join(self.driver.noise))
 
-    # What the program printed.
+    # The program's output.
 
     @property
     def _ready(self) -> dict | None:
@@ -107,7 +107,7 @@ class Player:
     def note(self, who: str, what: str) -> None:
         self.transcript = [*self.transcript, f"{self.clock.seconds():8.2f} s  {who:8}{what}"][-TRANSCRIPT_LINES:]
 
-    # What the gateway knows and answers.
+    # The gateway's state and its answers.
 
     def server_now(self) -> int:
         return self.clock.now_ms()
@@ -118,7 +118,8 @@ class Player:
         return self.tokens | newest | self.remembered | {"now": self.server_now}
 
     def set_credential(self, given: dict) -> None:
-        """What the application returns from now on: {"token": name, "lasts": seconds}, {"link": secret} or {"fails": text}."""
+        """The credential that the application returns from now on: {"token": name, "lasts": seconds}, {"link": secret}
+        or {"fails": text}."""
         if "token" in given:
             name = given["token"]
             if name not in self.tokens or "lasts" in given:

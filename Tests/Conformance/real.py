@@ -25,7 +25,7 @@ STATUSES = ["on_the_way", "work_in_progress", "completed"]
 
 
 class Application:
-    """What one application saw."""
+    """The events that one application saw."""
 
     def __init__(self, site: Site, port: int, role: str, person: str, lifetime: int = 3_600):
         self.views, self.statuses, self.states, self.errors = [], [], [], []
@@ -65,7 +65,7 @@ async def run(site: Site) -> None:
     deadline = await rider.client.rider.travel(job.name)
     assert deadline / 1000 > time.time()
     for step in range(3):
-        # The gateway smooths the way of a rider that leaps, so a position is recognized by its time.
+        # The gateway smooths the path of a rider that jumps, so a position is recognized by its time.
         at = int(time.time() * 1000)
         rider.client.rider.report([job.name], {"at": at, "lat": 41.9 + step * 0.0001, "lon": 12.5, "acc": 5})
         await until(f"the customer sees position {step + 1}", lambda: customer.views[-1].position

@@ -13,7 +13,7 @@ from websockets.exceptions import ConnectionClosed
 
 from moments import Broken, Clock
 
-# What a client may send, by type (messages.md).
+# The messages that a client may send, by type (messages.md).
 FROM_CLIENTS = {
     "auth", "refresh", "subscribe", "unsubscribe", "travel", "location", "unavailable", "availability", "presence", "watch",
     "unwatch", "ping",
@@ -70,7 +70,7 @@ class Connection:
             self.has_ended = True
 
     async def close(self, code: int, reason: str) -> None:
-        """Does not wait for the answer of the client."""
+        """Does not wait for the client's answer."""
         self.has_ended = True
         asyncio.create_task(self.socket.close(code, reason))
 
@@ -79,7 +79,7 @@ class Connection:
         self.socket.transport.abort()
 
     def freeze(self) -> None:
-        """The machine is gone without a word: nothing is read, answered or closed any longer."""
+        """The machine disappears silently: nothing is read, answered or closed any longer."""
         self.is_frozen = self.has_ended = True
         self.socket.transport.pause_reading()
 

@@ -1,4 +1,5 @@
-"""The steps of scripts: each method is one kind of step, with what stands beside its name. Times are the protocol's seconds."""
+"""The steps of scripts: each method is one kind of step, with the value beside its name. Times are the protocol's
+seconds."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ class Steps:
         self._player.driver.tell(command)
 
     async def credential(self, given):
-        """What the application returns from now on when the client asks for a credential."""
+        """The application's answer from now on when the client requests a credential."""
         self._player.set_credential(given)
 
     async def follows_many(self, jobs):
@@ -57,10 +58,11 @@ class Steps:
         return any(matches(members, report) for report in (reports[-1:] if kind in ("view", "connection") else reports))
 
     async def statuses(self, expected):
-        """All status events of jobs so far, in order: {"visit-1": ["on_the_way", …]}. An event for the first snapshot may come before."""
+        """All status events of jobs so far, in order: {"visit-1": ["on_the_way", …]}. An event for the first snapshot
+        may precede them."""
         for job, names in expected.items():
             await self._player.clock.until(lambda: len(self._events(job)) >= len(names), SOON)
-            # A status that is shown twice comes late.
+            # A status that is shown twice is shown late.
             await self._player.clock.sleep(1)
             if self._events(job) != names:
                 raise Broken(f"the application of the client received {shown(self._events(job))}")
@@ -163,10 +165,10 @@ class Steps:
         if not expected["from"] <= count <= expected["to"]:
             raise Broken(f"the client tried {count} times")
 
-    # What the gateway does.
+    # Actions of the gateway.
 
     async def says(self, message):
-        """A message as it stands here."""
+        """Sends this message unchanged."""
         if message["type"] == "goaway":
             self._player.mark = self._player.clock.seconds()
         await self._player.say(self._current, message)

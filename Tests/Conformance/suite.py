@@ -108,7 +108,7 @@ async def all_played(wanted: list[dict], commands: list[str], options) -> list[t
 
 
 async def second_looks(results: list[Result], plays: list, speed: float) -> None:
-    """Plays again what failed. What succeeds now counts, and says why it failed at first."""
+    """Plays failed scripts again. Those that succeed now count, with the reason for the first failure."""
     failed = [index for index, result in enumerate(results) if result.outcome == "failed"]
     for index in failed if len(failed) <= SECOND_LOOKS else []:
         again = await plays[index](speed)

@@ -37,7 +37,7 @@ NGINX_BELOW_PREFIX = {
     "            proxy_pass http://gateways;": "            proxy_pass http://gateways/;",
 }
 
-# What the header of each file tells an operator to set on the gateways, and management for the health checks.
+# The gateway settings that the header of each file requires, and management for the health checks.
 LAYER_4 = {"LISTEN_PROXY_PROTOCOL": "required", "LISTEN_PROXY_PROTOCOL_FROM": "127.0.0.1"}
 LAYER_7 = {"LISTEN_TRUSTED_PROXIES": "127.0.0.1"}
 
@@ -55,7 +55,7 @@ def changed(lines: list[str], changes: dict[str, str]) -> list[str]:
 
 
 def get(port: int, path: str, is_secure: bool = False, headers: dict | None = None) -> tuple[int, str]:
-    """The status and the body of an answer. Raises OSError or HTTPException without one."""
+    """The status and the body of a response. Raises OSError or HTTPException without one."""
     connection = (http.client.HTTPSConnection("127.0.0.1", port, timeout=bounds.ANSWER_SECONDS, context=UNVERIFIED)
                   if is_secure else http.client.HTTPConnection("127.0.0.1", port, timeout=bounds.ANSWER_SECONDS))
     try:

@@ -56,8 +56,8 @@ def read(path: Path, values: dict[str, str]) -> dict:
 
 
 def validate(file: dict) -> None:
-    """Raises ValueError for what the compose specification does not allow: unknown keys, values that are not of their form,
-    and secrets, configurations, networks and volumes without a definition."""
+    """Raises ValueError for anything that the compose specification does not allow: unknown keys, values that are not
+    of their form, and secrets, configurations, networks and volumes without a definition."""
     compose_spec.PyCompose.from_json(json.dumps(file)).validate()
 
 

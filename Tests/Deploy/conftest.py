@@ -34,7 +34,7 @@ turns: list = []
 
 @contextlib.contextmanager
 def turn() -> Iterator[None]:
-    """What no two workers do at the same time. A worker that has its turn may take it again."""
+    """Work that no two workers do at the same time. A worker that has its turn may take it again."""
     if turns:
         yield
         return

@@ -21,7 +21,7 @@ DEVICES = ("null", "zero", "full", "random", "urandom")
 
 @dataclass
 class Container:
-    """What to run, in the words of an image and of an engine."""
+    """What to run, in the terms of an image and of an engine."""
 
     name: str
     command: list[str]

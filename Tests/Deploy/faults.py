@@ -48,7 +48,7 @@ def fault(*alerts: str):
 
 
 class Stage(contextlib.ExitStack):
-    """What one fault uses. Everything that it starts ends with it. Its site is scraped as the job `job`."""
+    """The resources of one fault. Everything that it starts ends with it. Its site is scraped as the job `job`."""
 
     def __init__(self, monitoring: Monitoring, folder: Path, name: str):
         super().__init__()
@@ -83,7 +83,7 @@ class Stage(contextlib.ExitStack):
         return holder.getsockname()[1]
 
     def service(self, answer: Callable[[BaseHTTPRequestHandler], tuple[int, str]], port: int = 0) -> ThreadingHTTPServer:
-        """Starts an HTTP service of somebody else, whose answers are status and JSON."""
+        """Starts somebody else's HTTP service, whose responses are status and JSON."""
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:

@@ -163,7 +163,7 @@ def followers_do_not_read(stage: Stage) -> None:
     visit = orders.visit("on_the_way")
 
     def flood(names: str) -> list[WebSocket]:
-        """Clients whose requests have more answers than the kernel holds."""
+        """Clients whose requests have more responses than the kernel holds."""
         deaf = [stage.deaf(site.url, orders.token("ops", f"{names}-{number}")) for number in range(14)]
         for client in deaf:
             with contextlib.suppress(OSError):

@@ -28,7 +28,7 @@ DOCKERFILE = TOP / "deploy/container/Dockerfile"
 CACHE = TOP / ".build-deploy/roots"
 TOOLCHAIN = Path("/opt/swift")
 
-# What the image swift:6.3-bookworm installs besides the toolchain.
+# The packages that the image swift:6.3-bookworm installs besides the toolchain.
 SWIFT_PACKAGES = """binutils-gold ca-certificates gcc git gnupg2 libc6-dev libcurl4-openssl-dev libedit2 libgcc-12-dev
     libncurses-dev libpython3-dev libsqlite3-0 libstdc++-12-dev libxml2-dev libz3-dev pkg-config tzdata zlib1g-dev""".split()
 

@@ -160,7 +160,7 @@ class Installation:
 
 @dataclass(frozen=True)
 class Pasted:
-    """What a shell printed for a block, and the commands that failed in it."""
+    """A shell's output for a block, and the commands that failed in it."""
 
     output: str
     failed: list[str]

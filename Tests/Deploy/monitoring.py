@@ -121,7 +121,7 @@ class Monitoring:
         self.scrape(job, *(gateway.management for gateway in site.gateways))
         self.until(lambda: self.query(f'sum(up{{job="{job}"}})') == [len(site.gateways)], f"the first scrape of {job}")
 
-    # Answers
+    # Results
 
     def query(self, expression: str) -> list[float]:
         """Returns the values of an instant query."""

@@ -14,7 +14,7 @@ import waiting
 
 TOP = Path(__file__).resolve().parents[2]
 BUILD = TOP / ".build-deploy"
-# What a machine with gateways has, and what the tests use there besides.
+# The packages of a machine with gateways, and those that the tests use there.
 PACKAGES = ("systemd systemd-sysv dbus procps adduser redis-server libhiredis0.14 libssl3 zlib1g libstdc++6 libjs-leaflet "
             "ca-certificates openssl curl haproxy socat "
             # A debug build is linked with more of Foundation.

@@ -67,7 +67,7 @@ def test_every_service_is_hardened_and_bounded(file):
 
 
 def test_only_haproxy_is_published_beyond_this_machine_if_the_operator_says_so(file):
-    """Everything listens on loopback until .env says otherwise, and neither Redis nor a management port is published."""
+    """Everything listens on loopback unless .env changes that, and neither Redis nor a management port is published."""
     published = {name: made["ports"] for name, made in file["services"].items() if "ports" in made}
     assert set(published) == {"haproxy", "prometheus", "grafana"}
     assert all(port.startswith("127.0.0.1:") for ports in published.values() for port in ports)

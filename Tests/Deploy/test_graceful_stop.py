@@ -1,4 +1,4 @@
-"""How one gateway stops: what operators do to it, and what its log says."""
+"""How one gateway stops, whatever stops it, and its log."""
 
 import re
 import signal
@@ -36,7 +36,7 @@ def test_a_stop_is_three_lines_in_the_log_and_the_last_one_counts(make_site):
 
 
 def test_clients_that_arrive_while_the_gateway_stops_are_served_and_moved_once(make_site):
-    """For the whole accept period, however the client got there."""
+    """During the whole accept period, however the client connected."""
     site = make_site(DRAIN_ACCEPT_SECONDS=3, DRAIN_SECONDS=1)
     gateway, orders = site.gateways[0], OrderSystem(site)
     gateway.process.child.send_signal(signal.SIGTERM)

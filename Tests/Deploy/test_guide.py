@@ -79,7 +79,7 @@ def test_the_commands_of_the_guide_bring_up_gateways_and_redis_as_services(machi
     sealed = (machine.root / "etc/enroute/credentials/redis-live-url.cred").read_bytes()
     assert PASSWORD.encode() not in sealed
 
-    # An update restarts nothing, and says what still runs the previous version.
+    # An update restarts nothing, and prints what still runs the previous version.
     before = machine.show("enroute@g1", "MainPID")
     updated = machine.run("dpkg --install /root/enroute.deb")
     assert "enroute@g1.service still runs version" in updated.stderr

@@ -1,5 +1,5 @@
-"""deploy/haproxy/layer4.cfg and layer7.cfg, unmodified, in front of three gateways: what HAProxy does and nginx does not.
-test_balancers.py has what both do."""
+"""deploy/haproxy/layer4.cfg and layer7.cfg, unmodified, in front of three gateways: the features that HAProxy has and
+nginx does not. test_balancers.py has what both do."""
 
 import re
 import signal

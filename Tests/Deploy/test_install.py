@@ -138,7 +138,7 @@ def test_the_package_installs_runs_and_purges_in_a_fresh_system(package, tmp_pat
     target.mkdir(parents=True)
 
     def run(command: str) -> str:
-        """In the system, with the libraries of a debug build, in a mount namespace of its own."""
+        """In the system, with the libraries of a debug build, in its own mount namespace."""
         done = subprocess.run(
             ["unshare", "--mount", "--propagation", "private", "sh", "-ec",
              f"[ ! -d {SWIFT} ] || mount --bind {SWIFT} {target}; mount -t proc proc {root}/proc; exec chroot {root} /bin/sh -ec '{command}'"],
@@ -167,6 +167,6 @@ def test_the_package_installs_runs_and_purges_in_a_fresh_system(package, tmp_pat
     assert (root / "etc/enroute/enroute.env").exists() and not (root / "usr/bin/enroute").exists()
     assert "/var/lib/enroute-redis is still there" in run("dpkg --purge enroute")
     left = {path for path in files(root) - before if not path.startswith(("var/lib/dpkg/", "var/log/"))}
-    # Users stay, as is usual: files may still belong to them.
+    # Users stay, as usual: files may still belong to them.
     assert left - {"package.deb", "next.deb"} <= {"var/lib/enroute-redis/ledger/appendonly.aof", "etc/.pwd.lock", "etc/passwd-", "etc/group-",
                                       "etc/shadow-", "etc/gshadow-"}

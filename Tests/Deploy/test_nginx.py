@@ -1,5 +1,5 @@
-"""deploy/nginx/layer4.conf and layer7.conf in front of three gateways: what follows from the fact that open-source nginx checks
-no health, and finds out from a refused connection. test_balancers.py has what HAProxy does, too."""
+"""deploy/nginx/layer4.conf and layer7.conf in front of three gateways: the consequences of open-source nginx having no
+health checks and learning from refused connections. test_balancers.py has what HAProxy does, too."""
 
 import http.client
 import re
@@ -37,7 +37,7 @@ def test_the_shipped_file_is_valid_and_only_marked_lines_differ(behind, layer):
 
 @LAYERS
 def test_without_preparation_a_stopping_gateway_still_gets_clients_and_moves_them_later(behind, layer):
-    """What a drain means without active checks: whoever arrives in the accept period is moved once it is over."""
+    """A drain without active checks: clients that arrive in the accept period are moved once it is over."""
     site, _ = behind(Nginx, layer, gateways=2, DRAIN_ACCEPT_SECONDS=3, DRAIN_SECONDS=1)
     orders = OrderSystem(site)
     site.gateways[0].process.child.send_signal(signal.SIGTERM)

@@ -21,7 +21,7 @@ ADDRESSES = re.compile(r'\s(?:href|src)="([^":#]+)"')
 
 
 def read(url: str, **headers) -> tuple[int, str]:
-    """The status and the body of an answer. Redirects are not followed."""
+    """The status and the body of a response. Redirects are not followed."""
     address = urlsplit(url)
     connection = http.client.HTTPSConnection(
         address.hostname, address.port, timeout=bounds.ANSWER_SECONDS, context=UNVERIFIED)

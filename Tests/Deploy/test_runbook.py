@@ -53,7 +53,7 @@ def test_every_setting_in_the_runbook_exists():
 
 
 def test_the_commands_of_every_alert_run(stage):
-    """On a healthy installation, so that each command succeeds; what it prints during a fault is not tested."""
+    """On a healthy installation, so that each command succeeds; its output during a fault is not tested."""
     installation = Installation(stage)
     trip = Trip(stage, installation)
     # A rider of a zone is found at any time; others only once their gateway has reported the session.

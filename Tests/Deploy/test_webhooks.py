@@ -196,7 +196,7 @@ def test_bad_endpoints_do_not_affect_a_good_one(site_with_receiver):
     visit = orders.visit("on_the_way", "work_in_progress", "completed")
     until(lambda: len(receiver.events("/good")) == 5, "the events at the good endpoint")
     check_complete(receiver.events("/good"), {visit.name: 5})
-    # An endless answer counts as accepted, and is not read to its end.
+    # An endless response counts as accepted and is not read to its end.
     until(lambda: len(receiver.events("/huge")) == 5, "the events at the endpoint with endless answers")
     assert receiver.sent_bytes < 100 * (1 << 20)
     # 410 switches the webhook off.

@@ -1,5 +1,5 @@
-"""What runs while all gateways are replaced: 60 followers, 6 riders who report every second, and an order system that changes
-statuses. Afterwards it compares what clients have received with what was sent."""
+"""The traffic while all gateways are replaced: 60 followers, 6 riders who report every second, and an order system that
+changes statuses. Afterwards it compares what clients have received with what was sent."""
 
 import collections
 import itertools

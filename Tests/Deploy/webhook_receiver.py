@@ -39,7 +39,7 @@ class Receiver:
         """How many signatures the last request to a path had."""
         self.forged: list[str] = []
         self.behaviour: dict[str, str] = {}
-        """Another behaviour for a path than the one it is named after."""
+        """Another behavior for a path than the one in its name."""
         self.sent_bytes = 0
         self._lock = threading.Lock()
         receiver = self
@@ -61,7 +61,7 @@ class Receiver:
             request_queue_size = 128
 
             def handle_error(self, request, client_address):
-                """A gateway that was killed, or an answer that nobody reads to its end."""
+                """A gateway that was killed, or a response that nobody reads to its end."""
 
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate, key)

@@ -4,7 +4,7 @@ import Tracking
 
 @testable import ETA
 
-/// What was learned about trips whose last follower disconnected.
+/// What is remembered about trips whose last follower has disconnected.
 @Suite struct LearnedTripsTests {
     private static let (rider, other) = (PersonID("rider-1")!, PersonID("rider-2")!)
     private static let job = JobID("job-1")!

@@ -43,7 +43,7 @@ import Tracking
         var second = 0
         /// The lease of Redis, in seconds.
         var leasedUntil = 0
-        /// The answer of a provider; `nil` if it fails.
+        /// The response of a provider; `nil` if it fails.
         var answer: (Coordinate) -> SourcedRoute? = { _ in nil }
         /// When a provider was queried, why calculations started, and what was published.
         var asked: [Int] = []

@@ -14,7 +14,7 @@ import Testing
         #expect(CustomerNote(text) == nil)
     }
 
-    @Test func `a note is not part of what a log shows`() throws {
+    @Test func `a log does not contain a note`() throws {
         let note = try #require(CustomerNote("Gate code 42"))
         var dumped = ""
         dump(note, to: &dumped)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import EnrouteWire
 
-/// Lines along streets: as text, their lengths, what is ahead, and what customers may see.
+/// Lines along streets: as text, their lengths, the part that is ahead, and the part that customers may see.
 @Suite struct RouteLineTests {
     private static let rome = Coordinate(latitude: 41.9, longitude: 12.5)!
 
@@ -82,7 +82,8 @@ import Testing
         #expect(abs(Self.thereAndBack.nearest(to: Self.place(8, 300), near: 250).along - 300) < 1)
         #expect(abs(Self.thereAndBack.nearest(to: Self.place(4, 300), near: 650).along - 712) < 1)
         #expect(abs(Self.thereAndBack.nearest(to: Self.place(8, 300), near: 0).along - 300) < 1)
-        // Far from the way before, the nearer pass counts, so a rider on the line has never left it.
+        // If both passes are far from the previous position, the nearer one counts, so a rider on the line has never
+        // left it.
         let long = RouteLine([Self.place(0), Self.place(0, 9000), Self.place(75, 9000), Self.place(75)])!
         #expect(long.nearest(to: Self.place(75), near: 0).away < 1)
     }

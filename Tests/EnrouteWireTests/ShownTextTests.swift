@@ -167,7 +167,7 @@ import Testing
         }
         #expect(throws: Never.self) { try JobMetadata(["a": String(repeating: "x", count: 2048 - 8)]) }
         #expect(throws: InvalidDescription.self) { try JobMetadata(["a": String(repeating: "x", count: 2048 - 7)]) }
-        // What grows by escaping counts as it is stored.
+        // Text that grows by escaping counts with its stored length.
         #expect(throws: InvalidDescription.self) { try JobMetadata(["a": String(repeating: "\u{1}", count: 400)]) }
         for text in ["", "{}", "[]", #"{"a":1}"#, #"{"a b":"x"}"#] {
             #expect(Self.json(text) { JobMetadata(json: $0) } == nil, "\(text)")

@@ -19,7 +19,7 @@ import Testing
             }
         }
         let reasons = UnavailableReason.allCases.map { texts[TrackingTextKey($0)] }
-        // Customers read of a mocked location what they read of a missing one.
+        // Customers get the same text for a mocked location as for a missing one.
         #expect(Set(reasons).count == UnavailableReason.allCases.count - 1)
     }
 

@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `anything but whole members is refused at the byte up to which it could be read`() throws {
+    @Test func `input other than whole members is refused with the offset of the first bad byte`() throws {
         let one = gzipped(Self.text)
         // Without an offset, the reason is zlib's.
         let cases: [(start: Data, end: Data, offset: Int?)] = [

@@ -4,7 +4,7 @@ import Testing
 
 /// The Date header of responses.
 @Suite struct HTTPDateTests {
-    @Test func `a time is written as RFC 9110 says`() {
+    @Test func `a time is written in the format of RFC 9110`() {
         #expect(HTTPDate.text(784_111_777_000) == "Sun, 06 Nov 1994 08:49:37 GMT")
         #expect(HTTPDate.text(1_709_164_799_999) == "Wed, 28 Feb 2024 23:59:59 GMT")
         #expect(HTTPDate.text(1_709_164_800_000) == "Thu, 29 Feb 2024 00:00:00 GMT")

@@ -15,7 +15,7 @@ import Testing
         #expect(throws: EncodingError.self) { try JSONDocument.bytes(["distance": number]) }
     }
 
-    @Test func `a number that does not fit is found by its path, and anything else is told apart`() {
+    @Test func `a number out of range is found by its path, and other errors are distinguished`() {
         func fault(_ text: String) -> JSONDocument.Fault { JSONDocument.fault(of: Array(text.utf8)) }
         #expect(fault(#"{"a":{"b":1e400}}"#) == .number(path: "a.b"))
         #expect(

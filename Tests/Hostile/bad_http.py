@@ -6,7 +6,7 @@ import random
 
 from mutations import of_bytes
 
-# A request that must never be processed by itself: it is hidden in the bodies, chunks and headers of others.
+# A request that must never be processed on its own: it is hidden in the bodies, chunks and headers of others.
 SMUGGLED = b"GET /assets/rider.css HTTP/1.1\r\nHost: a\r\n\r\n"
 
 

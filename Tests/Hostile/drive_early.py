@@ -1,6 +1,6 @@
-"""(i) Messages sent before `welcome`, while the sign-in is delayed for up to three seconds: by Redis, which is needed for
-links and tickets, and by the issuer whose new key signed a token. Early messages are processed after the sign-in, and
-no client is told never to come back."""
+"""(i) Messages sent before `welcome`, while the sign-in is delayed for up to three seconds: by Redis, which is needed
+for links and tickets, and by the issuer whose new key signed a token. Early messages are processed after the sign-in,
+and no client gets a close code that forbids reconnecting."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ class Driver:
         if is_broken:
             at = chance.randrange(len(frames))
             bad = self._broken(sent[at], chance)
-            # Zeros are not a masked frame: whatever the invalid one announced, they end the session.
+            # Zeros are not a masked frame: whatever the invalid frame announced, they end the session.
             says_close = any(byte & 0x8F == 0x88 for byte in bad)
             frames[at:], sent[at:], mark = [bad, b"" if bad[0] & 15 == 8 else ZEROS], [bad], None
         socket.send(b"".join(frames) + (frame(PING, mark) if mark else b""))

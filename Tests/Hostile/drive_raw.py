@@ -56,7 +56,7 @@ class Driver:
                 else:
                     await self._http(chance, seed)
             except (OSError, Ended, ssl.SSLError) as error:
-                # The gateway may end a connection at any time; that it accepts none would be found by the bystander.
+                # The gateway may end a connection at any time; if it accepted none, the bystander would notice.
                 self.tally.counts[f"closed {type(error).__name__}"] += 1
 
     # HTTP
@@ -75,7 +75,7 @@ class Driver:
             return connection.reset()
         if end < 0.15:
             return await connection.close()
-        # The end of our output: TLS cannot signal it without closing, so a last request asks to be the last.
+        # The end of our output: TLS cannot signal it without closing, so the last request has `Connection: close`.
         if self.context is None:
             connection.writer.write_eof()
         else:
@@ -124,7 +124,7 @@ class Driver:
         """With both lengths, or an unreadable one, nothing after the head may be interpreted as a request."""
         lower = data.lower()
         if b"transfer_encoding" in lower:
-            # A header of its own that means nothing to us.
+            # A header that is irrelevant here.
             return
         # After a mutation has merged it with another line it is not a header.
         lengths, codings = lower.count(b"\ncontent-length"), lower.count(b"\ntransfer-encoding")

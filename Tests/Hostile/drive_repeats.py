@@ -174,7 +174,7 @@ class Driver:
             return self.tally.found(
                 f"{what}: of many concurrent ones none is made", f"{change}: {[one.status for one in answers]}", seed
             )
-        # A concurrent one may be refused temporarily, or be told that it is done, but not that something else was done.
+        # A concurrent one may be refused temporarily, or get the result of the first, but no other result.
         if any(one.status not in (409, 503) and one.status >= 300 for one in answers):
             self.tally.found(
                 f"{what}: of concurrent ones, one is refused",

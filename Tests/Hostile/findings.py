@@ -13,7 +13,7 @@ LONGEST = 2_000
 
 @dataclass
 class Finding:
-    """`what` is the same text for the same fault, so that a hundred of them become one line; `detail` differs."""
+    """`what` is the same text for the same fault, so that a hundred faults become one line; `detail` differs."""
 
     driver: str
     what: str

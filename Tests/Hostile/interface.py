@@ -102,7 +102,7 @@ class Interface:
         return next((one for one in best if one.method == wanted), None), bool(fits)
 
     def wrong(self, method: str, path: str, answer: Answer, is_again: bool = False) -> str | None:
-        """Returns how an answer differs from its documentation; None when it does not."""
+        """Returns how a response differs from its documentation; None if it does not."""
         operation, is_there = self.asked(method, path)
         media = answer.headers.get("content-type", "").split(";")[0].strip()
         if operation is None:
@@ -140,7 +140,7 @@ class Interface:
 
     @staticmethod
     def _content(answer: Answer) -> bytes:
-        """Returns the body without its content coding: large answers are compressed if the request accepts gzip."""
+        """Returns the body without its content coding: large responses are compressed if the request accepts gzip."""
         return gzip.decompress(answer.body) if answer.headers.get("content-encoding") == "gzip" else answer.body
 
     def _problem(self, answer: Answer, media: str, is_again: bool) -> str | None:

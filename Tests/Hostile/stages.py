@@ -108,7 +108,7 @@ class Stage(Site):
             self.ledger.end()
 
     def stop_cleanly(self) -> str | None:
-        """Sends SIGTERM; returns what was wrong with how the gateway ended."""
+        """Sends SIGTERM; returns the problems with the gateway's end."""
         child = self.gateway.process.child
         if not self.gateway.process.is_running:
             return f"it had ended before, with {child.returncode}"
@@ -175,7 +175,7 @@ class Stage(Site):
 
 
 class HeldStage(Stage):
-    """A stage whose Redis and issuer of keys answer late when a driver says so."""
+    """A stage whose Redis and issuer of keys answer late when a driver requests it."""
 
     def start_redis(self) -> None:
         super().start_redis()

@@ -25,7 +25,7 @@ from stage import enroute
 from stages import OPEN, USUAL, HeldStage, Stage, Watch
 from target import Target
 
-# What a stage may still hold after an attack, and for how long: closing sockets, a link's viewer lease.
+# Resources that a stage may still hold after an attack, and for how long: closing sockets, a link's viewer lease.
 PATIENCE_SECONDS = 20
 WORKER_SECONDS = 2_400
 

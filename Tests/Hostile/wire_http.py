@@ -114,7 +114,7 @@ class Connection:
             self.writer.transport.abort()
 
     def reset(self) -> None:
-        """Sends a RST, as a phone does when its network returns after it was gone."""
+        """Sends a RST, as a phone does when its network returns after an interruption."""
         if sock := self.writer.get_extra_info("socket"):
             try:
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_AT_ONCE)

@@ -29,7 +29,7 @@ def client_of(role, url):
 
 
 def order(url):
-    """What an order system does with jobs."""
+    """An order system's requests about jobs."""
     from generated.api.access import create_link, revoke_link
     from generated.api.jobs import assign_job, change_status, create_job, read_job, read_status_log
     from generated.models import (
@@ -59,7 +59,7 @@ def order(url):
 
 
 def ride(url):
-    """What a rider's phone does, and what operations then see."""
+    """A rider's phone, and the operations view of it."""
     from generated.api.jobs import change_status, create_job, read_job
     from generated.api.operations import read_zone_jobs
     from generated.api.positions import report_locations, start_travel, stop_travel

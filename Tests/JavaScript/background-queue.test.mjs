@@ -1,4 +1,4 @@
-// Background reports as values: which fixes are reported, when, and what an answer changes. And what is stored survives
+// Background reports as values: which fixes are reported, when, and what a response changes. What is stored survives
 // everything that a store may return.
 
 import assert from 'node:assert/strict';
@@ -29,7 +29,7 @@ test('fixes with the right time are reported from a phone whose clock is a minut
   assert.deepEqual(times(reported(state, NOW).report.body.fixes), [60_000, 64_000]);
 });
 
-test('invalid fixes, repeated ones and those beyond the bound are left out', () => {
+test('invalid and repeated fixes, and those beyond the bound, are left out', () => {
   const bad = [fix(0, {lat: 91}), fix(0, {lat: 0, lon: 0}), fix(0, {lat: null}), {lat: 1, lon: 1}, null, 'here'];
   assert.equal(withFixes(travelling(), bad).waiting.length, 0);
   const many = withFixes(travelling(), Array.from({length: 50}, (_, index) => fix(index * 10)));
@@ -49,7 +49,7 @@ test('without a job nothing waits, and other jobs never receive fixes of an earl
   assert.throws(() => withJobs(nothing, ['no job']), RangeError);
 });
 
-test('reports are as far apart as the gateway asks for', () => {
+test('reports are as far apart as the gateway requests', () => {
   let state = withFixes(travelling(), [fix(0)]);
   assert.equal(due(state, NOW), 0);
   const sent = reported(state, NOW);
@@ -64,7 +64,7 @@ test('reports are as far apart as the gateway asks for', () => {
   }
 });
 
-test('what was reported is done, and what came meanwhile waits', () => {
+test('reported fixes are removed, and fixes that arrived meanwhile wait', () => {
   const sent = reported(withFixes(travelling(), [fix(2000), fix(1000)]), NOW);
   const meanwhile = withFixes(sent.state, [fix(0), fix(5000)]);
   assert.deepEqual(times(answered(meanwhile, sent.report, {refused: []}).waiting), [0]);
@@ -73,7 +73,7 @@ test('what was reported is done, and what came meanwhile waits', () => {
   assert.deepEqual(times(answered(meanwhile, sent.report, {refused: [{job: 'v', code: 'forbidden'}]}).waiting), [0]);
 });
 
-test('after a failure that may pass the fixes wait, for longer each time; the gateway may name the time', () => {
+test('after a temporary failure the fixes wait, longer each time, or for the gateway\u2019s own time', () => {
   let state = withFixes(travelling(), [fix(0)]);
   const delays = [];
   for (let attempt = 0; attempt < 8; attempt += 1) {
@@ -89,7 +89,7 @@ test('after a failure that may pass the fixes wait, for longer each time; the ga
   assert.equal(answered(state, report, {}).failures, 0);
 });
 
-test('after a refusal the fixes are gone, and the next report is at the slowest pace', () => {
+test('after a refusal the fixes are removed, and the next report follows at the slowest pace', () => {
   for (const code of ['forbidden', 'not_found', 'bad_request', 'illegal_transition']) {
     const sent = reported(withFixes(travelling(), [fix(0)]), NOW);
     const state = failed(sent.state, sent.report, error(code), NOW, Math.random);
@@ -97,7 +97,7 @@ test('after a refusal the fixes are gone, and the next report is at the slowest 
   }
 });
 
-test('a job is over when another device reports for it or travel mode is off; the other jobs go on', () => {
+test('a job ends when another device reports for it or travel mode is off; the other jobs continue', () => {
   for (const code of ['other_device', 'travel_mode_off']) {
     const sent = reported(withFixes(travelling('a', 'b', 'c'), [fix(0)]), NOW);
     const answer = {accepted: ['a'], refused: [{job: 'b', code}, {job: 'c', code: 'not_found'}], intervalSeconds: 8};
@@ -148,7 +148,7 @@ test('a clock that was set back during a pause does not prolong it, and no pause
   assert.equal(due({...state, sentAt: null}, NOW), 0, 'a pause of which the start is unknown');
 });
 
-test('the clock of the gateway is learned from what it answers; readings with a wrong time are sent again', () => {
+test('the gateway\u2019s clock is learned from its responses; readings with a wrong time are sent again', () => {
   for (const ahead of [900_000, -900_000, 30_000, -30_000]) {
     const wall = NOW + ahead;
     const sent = reported(withFixes(travelling(), [{...fix(0), at: wall}], wall), wall);
@@ -164,7 +164,7 @@ test('the clock of the gateway is learned from what it answers; readings with a 
   }
 });
 
-test('an answer that was slow, or without a time, says nothing new about the clock', () => {
+test('a response that was slow, or without a time, does not change the clock', () => {
   const sent = reported({...withFixes(travelling(), [fix(0)]), clockOffset: 500}, NOW);
   const offsetAfter = (serverTime, wall) => answered(sent.state, sent.report, {serverTime}, wall).clockOffset;
   assert.equal(offsetAfter(NOW + 8_000, NOW + 9_000), 500, 'the request took 8 s');
@@ -189,7 +189,7 @@ test('the state is the same after it was stored and read', () => {
   assert.deepEqual(stateOf(textOf(state, NOW)), state);
 });
 
-test('whatever a store returns becomes a valid state', () => {
+test('any value from a store becomes a valid state', () => {
   for (const text of [null, undefined, '', 'no JSON', '[]', '1', 'null', '{}', '{"jobs":7,"waiting":{}}']) {
     assert.deepEqual(stateOf(text), nothing, `${text}`);
   }

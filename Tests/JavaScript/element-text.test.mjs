@@ -62,7 +62,7 @@ test('every tracking state of a job on its way has a text, and no position shows
   assert.equal(shown(denied)[1], en.tracking.unavailable_permission_denied.service);
 });
 
-test('before and after the way only the status is shown', () => {
+test('before and after the trip only the status is shown', () => {
   for (const status of Object.keys(en.statuses).filter((name) => !['on_the_way', 'in_transit'].includes(name))) {
     assert.equal(shown(viewOf({status, position, eta})).length, 1, status);
   }
@@ -75,7 +75,7 @@ test('without translations the names of the protocol are readable', () => {
   assert.deepEqual(shown(unknownView('v'), {texts: null}), ['One moment…']);
 });
 
-test('a lost connection is shown after two seconds, with the age of what is shown', () => {
+test('a lost connection is shown after two seconds, with the age of the position', () => {
   const lost = {connection: {state: 'waiting', degraded: false}, lostFor: LOST_AFTER - 1, now: 5000, wall: NOW + 5000};
   assert.equal(shown(live(), lost).length, 3);
   assert.deepEqual(shown(live(), {...lost, lostFor: LOST_AFTER}).slice(3), [
@@ -87,7 +87,7 @@ test('a lost connection is shown after two seconds, with the age of what is show
   }
 });
 
-test('nothing of a job is shown to somebody who may not see it', () => {
+test('a job is not shown to somebody who may not see it', () => {
   const refused = (code) => ({connection: {state: 'refused', degraded: false, close: {code, reason: ''}}});
   const expired = 'This tracking link has expired or is incomplete.';
   const cases = [
@@ -131,7 +131,7 @@ test('a server can import the element, and defines nothing', () => {
   assert.deepEqual(EnrouteJob.observedAttributes, ['gateway', 'job', 'token', 'link', 'lang']);
 });
 
-test('the address of a tracking link may name a language', () => {
+test('the URL of a tracking link may contain a language', () => {
   for (const query of ['', '?lang=de', '?']) {
     const parts = LINK.exec(`https://track.example/enroute/track/visit-1${query}#s3cret`)?.slice(1);
     assert.deepEqual(parts, ['https://track.example/enroute', 'visit-1', 's3cret'], query);

@@ -123,7 +123,7 @@ test('a client that signed in too late reconnects with its usual back-off', asyn
   assert.equal(enroute.connection.state, 'open');
 });
 
-test('at the session limit the client keeps trying, each time after a dead session would have ended', async () => {
+test('at the session limit the client keeps trying, each time after a dead session must have ended', async () => {
   const {enroute, clock, sockets} = await open();
   for (let count = 1; count <= 3; count++) {
     sockets.last.closes(4009, 'full');
@@ -137,7 +137,7 @@ test('at the session limit the client keeps trying, each time after a dead sessi
   assert.deepEqual(enroute.connection, {state: 'open', degraded: false});
 });
 
-test('after goaway the client stays connected until the named time and then reconnects', async () => {
+test('after goaway the client stays connected until the given time and then reconnects', async () => {
   const {clock, sockets, states} = await open();
   sockets.last.says({type: 'goaway', retryInMs: 5_000});
   await clock.pass(4_000);
@@ -149,7 +149,7 @@ test('after goaway the client stays connected until the named time and then reco
   assert.equal(sockets.all.length, 2);
 });
 
-test('a gateway that does not close after its goaway is left', async () => {
+test('a gateway that does not close after its goaway is disconnected', async () => {
   const {clock, sockets, states} = await open();
   sockets.last.says({type: 'goaway', retryInMs: 5_000});
   await clock.pass(7_000);
@@ -195,7 +195,7 @@ test('a pong or any other message keeps the connection open', async () => {
   assert.equal(sockets.last.heard().filter(({type}) => type === 'ping').length, 10);
 });
 
-test('a gateway that accepts the connection but stays silent is left after 15 s', async () => {
+test('a gateway that accepts the connection but stays silent is disconnected after 15 s', async () => {
   const {enroute, clock, sockets} = stage();
   enroute.start();
   await settled();
@@ -288,7 +288,7 @@ test('a WebSocket that cannot be created counts as a lost connection', async () 
   enroute.stop();
 });
 
-// ---- what the system says ----
+// ---- events of the system ----
 
 test('offline is reported immediately; online sends a ping, and its answer ends the offline state', async () => {
   const {clock, sockets, states} = await open({inBrowser: true});
@@ -303,7 +303,7 @@ test('offline is reported immediately; online sends a ping, and its answer ends 
   assert.deepEqual([states.at(-1), sockets.all.length], ['open', 1]);
 });
 
-test('a connection that did not survive is left 4 s after the network is back', async () => {
+test('a connection that did not survive is closed 4 s after the network is back', async () => {
   const {clock, sockets, states} = await open({inBrowser: true});
   page.dispatchEvent(event('offline'));
   page.dispatchEvent(event('online'));
@@ -344,7 +344,7 @@ test('the gateway\u2019s clock is taken from the newest fast answer', async () =
   assert.equal(ahead(), 9_000);
 });
 
-test('after the local clock was corrected the gateway\u2019s is asked again, even while messages keep arriving', async () => {
+test('after the local clock was corrected the gateway\u2019s is requested, even while messages arrive', async () => {
   const {enroute, clock, sockets} = await open();
   const {epoch} = clock;
   for (let second = 0; second < 40; second++) {

@@ -28,7 +28,7 @@ async function followed() {
   return {...stage, follow, told, signOut, signIn};
 }
 
-test('listeners learn that a job is visible again, even if nothing of it has changed', async () => {
+test('listeners learn that a job is visible again, even if it has not changed', async () => {
   const {sockets, clock, follow, told, signOut, signIn} = await followed();
   await signOut();
   assert.deepEqual(told.splice(0), [['refused', 'unauthorized']]);
@@ -41,7 +41,7 @@ test('listeners learn that a job is visible again, even if nothing of it has cha
   assert.equal(follow.view.status, 'on_the_way');
 });
 
-test('listeners learn that the next session may not see the job, either', async () => {
+test('listeners learn that the next session may not see the job either', async () => {
   const {sockets, clock, told, signOut, signIn} = await followed();
   await signOut();
   await signIn();
@@ -64,7 +64,7 @@ test('a job that is followed after the connection was refused is refused at once
   assert.deepEqual([told, late.view.known], [[['snapshot', null]], true]);
 });
 
-test('who follows a refused job a second time learns it too, and both see it after the next sign-in', async () => {
+test('a second follower of a refused job is notified too, and both see the job after the next sign-in', async () => {
   const {enroute, sockets, clock, told, signOut, signIn} = await followed();
   await signOut();
   const second = [];
@@ -112,7 +112,7 @@ const [subscribe, unsubscribe] = ['subscribe', 'unsubscribe'].map((type) => ({ty
 const left = {type: 'ok', replyTo: 'unsubscribe', job: 'j'};
 const already = refusal('subscribe', 'bad_request', {job: 'j'});
 
-test('a dropped unsubscribe is repeated at the named time, and is no error', async () => {
+test('a dropped unsubscribe is repeated at the given time, and is no error', async () => {
   const {peer, clock, follow, enroute, errors} = await followed();
   follow.stop();
   peer.says(dropped(700));
@@ -155,7 +155,7 @@ test('a job that was followed again before its unsubscribe was dropped gets a ne
   assert.deepEqual([peer.heard(), again.view.known, errors], [[], true, []]);
 });
 
-test('a new connection follows nothing, so nothing is left over from a dropped unsubscribe', async () => {
+test('a new connection follows no job, so a dropped unsubscribe has no effect on it', async () => {
   const {peer, follow, enroute, comeBack} = await followed();
   follow.stop();
   peer.says(dropped(60_000));

@@ -52,7 +52,7 @@ test('a token is renewed a minute before it expires, and the new one is renewed 
   assert.deepEqual(refreshes(peer), [{type: 'refresh', token: app.token}]);
 });
 
-test('without a newer token, and after a refusal, the app is asked again every 15 s', async () => {
+test('without a newer token, and after a refusal, the app is queried again every 15 s', async () => {
   const {clock, peer, app, first} = await connected();
   await pass(clock, peer, EXPIRY - 60_000);
   assert.equal(app.asked, 2);

@@ -1,4 +1,4 @@
-// Requests to the REST API: credentials, answers, and the error of failed requests.
+// Requests to the REST API: credentials, responses, and the error of failed requests.
 
 import assert from 'node:assert/strict';
 import {createServer} from 'node:http';
@@ -15,7 +15,7 @@ const answering = (status, body, headers = {}) => {
   return {fetch, asked};
 };
 
-test('a request carries the credential and returns the answer', async () => {
+test('a request carries the credential and returns the response', async () => {
   const {fetch, asked} = answering(201, '{"a":1}', {ETag: '"x"'});
   const {enroute} = await open({fetch});
   const answer = await enroute.rest('POST', '/jobs', {body: {b: 2}, headers: {'Idempotency-Key': 'k'}});
@@ -52,7 +52,7 @@ test('a problem document is thrown with its code, members and retry time', async
   });
 });
 
-test('an error without a problem document is thrown alike; a missing answer is a network error', async () => {
+test('an error without a problem document is thrown alike; a missing response is a network error', async () => {
   const odd = await open({fetch: answering(502, '<html>').fetch});
   await assert.rejects(odd.enroute.rest('GET', '/x'), {code: 'internal', message: 'HTTP 502', retry: true,
     status: 502});
@@ -62,7 +62,7 @@ test('an error without a problem document is thrown alike; a missing answer is a
   assert.equal((await empty.enroute.rest('PUT', '/x')).body, null);
 });
 
-test('the page of a network that wants a sign-in is no answer', async () => {
+test('the page of a network that requires a sign-in is not a response', async () => {
   const message = 'POST /x got no answer: it is not JSON, and may be the page of a proxy or a network';
   for (const body of ['<html>Welcome to our WLAN</html>', 'OK']) {
     const {enroute} = await open({fetch: answering(200, body).fetch});
@@ -85,7 +85,7 @@ test('a redirect is not followed, because the credential is not for the other ad
   server.close();
 });
 
-test('what a proxy refuses for the moment may be tried again', async () => {
+test('a request that a proxy refuses temporarily may be tried again', async () => {
   for (const [status, retry] of [[408, true], [425, true], [429, true], [503, true], [403, false], [404, false]]) {
     const {enroute} = await open({fetch: answering(status, '<html>', {'Retry-After': '2'}).fetch});
     await assert.rejects(enroute.rest('GET', '/x'), {code: 'internal', retry, status, retryInMs: 2_000});
@@ -108,7 +108,7 @@ test('a failure names its cause, as far as the platform does', async () => {
   assert.deepEqual(reasons, [cause.message, '', 'the gateway\u2019s']);
 });
 
-test('a credential that does not arrive in time fails the request like a missing answer', async () => {
+test('a credential that does not arrive in time fails the request like a missing response', async () => {
   const {fetch, asked} = answering(200, '{}');
   let isHanging = false;
   const credential = () => (isHanging ? new Promise(() => {}) : {token: 't'});
@@ -123,7 +123,7 @@ test('a credential that does not arrive in time fails the request like a missing
   assert.equal(asked.length, 1, 'what was late sends nothing');
 });
 
-test('a credential that is slow leaves less time for the answer', async () => {
+test('a slow credential leaves less time for the response', async () => {
   let arrives;
   const credential = () => new Promise((resolve) => { arrives = () => resolve({token: 't'}); });
   const fetch = (url, {signal}) => new Promise((_, reject) => {
@@ -139,14 +139,14 @@ test('a credential that is slow leaves less time for the answer', async () => {
   await failed;
 });
 
-test('an app that has no credential now is named in the error', async () => {
+test('the error shows that the app has no credential', async () => {
   for (const credential of [() => { throw new Error('away'); }, async () => { throw new Error('away'); }]) {
     const away = begin({url: 'wss://x/v1', credential, WebSocket: class {}});
     await assert.rejects(away.rest('GET', '/x'), {code: 'network', message: 'No credential is available: away'});
   }
 });
 
-test('a connection says whether the app or the gateway did not answer, and asks the app again', async () => {
+test('a connection reports whether the app or the gateway did not answer, and queries the app again', async () => {
   let calls = 0;
   const clock = new Clock();
   const sockets = playedSockets();

@@ -1,4 +1,4 @@
-// The way ahead of a rider: decoding, finding a place on it and moving along it.
+// The remaining route of a rider: decoding, finding a place on it and moving along it.
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
@@ -18,7 +18,7 @@ test('the example of the format is decoded', () => {
   assert.deepEqual(decodePolyline(GOOGLE), [{lat: 38.5, lon: -120.2}, {lat: 40.7, lon: -120.95}, {lat: 43.252, lon: -126.453}]);
 });
 
-test('anything but at least two places on the earth is no route', () => {
+test('a route has at least two places on the earth', () => {
   for (const text of [
     undefined, null, 7, {}, [], '', '_p~iF~ps|U', '_p~iF', GOOGLE.slice(0, -1), `${GOOGLE}\u00e9`, `${GOOGLE} `, '~~~~~~~~~~~~',
     '_'.repeat(99), 'x'.repeat(LONGEST_ROUTE + 1), '??'.repeat(MOST_PLACES + 1), '_gsia@???',
@@ -39,7 +39,7 @@ test('random text never throws', () => {
   }
 });
 
-test('a place is found on the route, with the meters from the start, beside it, and the direction', () => {
+test('a place is found on the route, with its meters along and beside it, and the direction', () => {
   const route = bent();
   assert.ok(Math.abs(route.meters - 300) < 0.5);
   const spot = route.find(east(north(ROME, 50), 12));
@@ -47,14 +47,14 @@ test('a place is found on the route, with the meters from the start, beside it, 
   assert.ok(Math.abs(route.find(east(CORNER, 60)).heading - 90) < 1);
 });
 
-test('where the route passes a place twice, the meters before decide', () => {
+test('if the route passes a place twice, the previous meters decide', () => {
   const loop = new Route([ROME, north(ROME, 100), east(north(ROME, 100), 10), east(ROME, 10)]);
   const place = east(north(ROME, 50), 5);
   assert.ok(loop.find(place, 40).along < 60);
   assert.ok(loop.find(place, 170).along > 150);
 });
 
-test('where the route leads there and back, a rider who turns at its end is on the way back', () => {
+test('if the route leads there and back, a rider who turns at its end is on the way back', () => {
   const route = new Route([ROME, east(ROME, 1000), ROME]);
   for (const [step, offset] of [[20, 0], [70, 35], [100, 1], [100, 99], [150, 75]]) {
     let along = 0;
@@ -62,12 +62,12 @@ test('where the route leads there and back, a rider who turns at its end is on t
     for (; driven < 2000; driven += step) along = route.find(east(ROME, Math.min(driven, 2000 - driven)), along).along;
     assert.ok(Math.abs(along - (driven - step)) < 1, `a position every ${step} m, first at ${offset} m`);
   }
-  // Far from the way before, the nearer pass counts, so a rider on the route has never left it.
+  // If both passes are far from the previous position, the nearer one counts: the rider has not left the route.
   const long = new Route([ROME, east(ROME, 9000), east(north(ROME, 75), 9000), north(ROME, 75)]);
   assert.ok(long.find(north(ROME, 75), 0).away < 1);
 });
 
-test('a place of which nothing else is known moves along the first pass', () => {
+test('a place without a previous position moves along the first pass', () => {
   const route = new Route([ROME, east(ROME, 500), east(north(ROME, 12), 500), north(ROME, 12)]);
   assert.ok(distance(advance(route, east(north(ROME, 8), 300), 100), east(ROME, 400)) < 1);
 });
@@ -81,7 +81,7 @@ test('a place moves along the route around the corner, and no farther than to it
   assert.equal(advance(route, east(ROME, LEFT_ROUTE + 1), 10), null);
 });
 
-test('the way ahead leaves out what is behind', () => {
+test('the remaining route omits the part behind the rider', () => {
   const places = bent().from(150);
   assert.equal(places.length, 3);
   assert.ok(distance(places[0], north(ROME, 150)) < 0.5);

@@ -14,7 +14,7 @@ test('the delay before reconnecting is random, up to 3 s, then 2, 4, 8, 16 and 3
   assert.equal(reconnectDelay(3, null, 0, () => 0), 0);
 });
 
-test('a time named by the gateway is used with a small spread and up to a maximum', () => {
+test('a time from the gateway is used with a small spread and up to a maximum', () => {
   assert.equal(reconnectDelay(5, 9_000, 5_000, () => 0), 4_000);
   assert.equal(reconnectDelay(0, 9_000, 5_000, () => 1), 4_000 + SPREAD);
   assert.equal(reconnectDelay(0, 4_000, 5_000, () => 0), 0);
@@ -41,7 +41,7 @@ test('a silence is pinged after 20 s and given up after 40 s', () => {
   assert.equal(heartbeat(pingedAt, GIVE_UP_AFTER).what, 'give up');
 });
 
-test('B41: where messages arrive every 8 s, a silence is pinged after 10 s', () => {
+test('B41: if messages arrive every 8 s, a silence is pinged after 10 s', () => {
   const expecting = {receivedAt: 0, pingedAt: null, isProbing: false, expectsMessages: true};
   assert.deepEqual(heartbeat(expecting, PING_AFTER_EXPECTED - 1), {what: 'wait', lookIn: 1});
   assert.deepEqual(heartbeat(expecting, PING_AFTER_EXPECTED), {what: 'ping', lookIn: GIVE_UP_AFTER - PING_AFTER_EXPECTED});
@@ -49,11 +49,11 @@ test('B41: where messages arrive every 8 s, a silence is pinged after 10 s', () 
   assert.equal(heartbeat({...expecting, pingedAt: PING_AFTER_EXPECTED}, GIVE_UP_AFTER).what, 'give up');
 });
 
-test('a device that slept pings before it gives up', () => {
+test('after a sleep, a device pings before it gives up', () => {
   assert.equal(heartbeat({receivedAt: 0, pingedAt: null, isProbing: false}, 3_600_000).what, 'ping');
 });
 
-test('after the network is back a ping is sent immediately and given 4 s', () => {
+test('after the network is back a ping is sent immediately, with a timeout of 4 s', () => {
   assert.deepEqual(heartbeat({receivedAt: 10, pingedAt: null, isProbing: true}, 11), {what: 'ping', lookIn: PONG_WITHIN});
   assert.deepEqual(heartbeat({receivedAt: 10, pingedAt: 11, isProbing: true}, 10 + PONG_WITHIN), {what: 'wait', lookIn: 1});
   assert.equal(heartbeat({receivedAt: 10, pingedAt: 11, isProbing: true}, 11 + PONG_WITHIN).what, 'give up');
@@ -71,7 +71,7 @@ test('messages are sent in a burst, then at a constant rate', () => {
   assert.ok(taken <= MESSAGES_BURST + 10 * MESSAGES_PER_SECOND, `${taken}`);
 });
 
-test('lower limits of a gateway are kept, with a reserve for pings; higher ones change nothing', () => {
+test('lower limits of a gateway apply, with a reserve for pings; higher ones change nothing', () => {
   const taken = (limits) => {
     const budget = new MessageBudget(0, limits);
     let count = 0;
@@ -104,7 +104,7 @@ test('a report contains the newest readings first and a sequence number', () => 
   assert.equal(queue.next(10_000, clock).seq, 2);
 });
 
-test('reports are no more frequent than the gateway asks for', () => {
+test('reports are no more frequent than the gateway requests', () => {
   const queue = new FixQueue();
   queue.interval = 8;
   queue.add(['a'], fix(90_000));

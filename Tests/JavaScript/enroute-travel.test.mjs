@@ -34,7 +34,7 @@ test('invalid messages are not sent', async () => {
   assert.ok(await told);
 });
 
-test('positions are sent at the rate that the gateway asks for', async () => {
+test('positions are sent at the rate that the gateway requests', async () => {
   const {enroute, peer, clock} = await open();
   for (let second = 0; second < 5; second++) {
     enroute.publish('j', fixAt(clock));
@@ -112,7 +112,7 @@ test('after travel mode is switched off no reading of that job is sent', async (
   await off;
 });
 
-test('what the rider did earlier continues or ends only what this device started', async () => {
+test('an earlier action of the rider continues or ends only what this device started', async () => {
   const {enroute, peer} = await open({device: 'phone-1'});
   for (const active of [true, false]) {
     const answer = enroute.travel('j', active, {resume: true});
@@ -129,7 +129,7 @@ test('a rejected position is reported to error listeners only', async () => {
   assert.deepEqual(errors.map(({replyTo, reason}) => [replyTo, reason]), [['location', 'travel_mode_off']]);
 });
 
-// ---- what goes on after a reconnect ----
+// ---- what continues after a reconnect ----
 
 const resumed = (job) => ({type: 'travel', job, active: true, device: 'phone-1', resume: true});
 const resumptions = (peer) => peer.heard().filter(({type}) => type === 'travel');
@@ -247,7 +247,7 @@ test('travel mode that could not be switched on does not start later', async () 
   assert.deepEqual(resumptions(sockets.last), []);
 });
 
-test('a failed attempt without a connection does not end what was switched on before', async () => {
+test('a failed attempt without a connection does not end travel mode that was on before', async () => {
   const {enroute, peer, clock, sockets} = await travelling('a');
   peer.closes(1006);
   await assert.rejects(enroute.travel('a', true), {code: 'network'});
@@ -266,7 +266,7 @@ test('a request whose answer was lost is resumed, and forgotten if it never arri
   assert.deepEqual(resumptions(await comeBack()), []);
 });
 
-test('the answer to a resumption is not taken for the answer to the rider\u2019s own request', async () => {
+test('the answer to a resumption is not mistaken for the answer to the rider\u2019s own request', async () => {
   const {enroute, errors, comeBack} = await travelling('a');
   const next = await comeBack();
   const answer = enroute.travel('a', true);

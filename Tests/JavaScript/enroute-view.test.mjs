@@ -70,7 +70,7 @@ test('position ids are compared as integers beyond the precision of doubles', ()
   assert.equal(reduce(view, big('9007199254740994'), NOW).change, 'location');
 });
 
-test('a position of any accuracy is shown, because the gateway publishes only those that may be', () => {
+test('a position of any accuracy is shown, because the gateway publishes only positions that may be shown', () => {
   const {view, change} = reduce(after(subscribed()), positionAt(2, 1, 5, {acc: 200}), NOW);
   assert.deepEqual([change, view.position.acc], ['location', 200]);
   assert.equal(after(subscribed({position: positionAt(1, 0, 0, {acc: 200})})).position.acc, 200);
@@ -268,7 +268,7 @@ test('a refused pool contains the reason', () => {
   assert.deepEqual([what, pool.refused.code], ['refused', 'forbidden']);
 });
 
-test('who is coming changes with a reset, and is gone at the end of the job', () => {
+test('the rider\u2019s card changes with a reset, and is removed at the end of the job', () => {
   const card = {name: 'Rosa', vehicle: 'bicycle'};
   const withCard = (riderCard) => ({...subscribed().snapshot, riderCard, display: {orderNumber: 'A-7'}, metadata: {a: 'b'}});
   const first = after({...subscribed(), snapshot: withCard(card)});

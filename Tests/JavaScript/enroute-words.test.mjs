@@ -31,7 +31,7 @@ test('an arrival time is shown by the reader\u2019s clock and counted by the gat
   assert.equal(plain(arrivalText(eta(120), NOW, 'en-GB', {clockOffset: 600_000, ...UTC})), 'Arriving at 15:50');
 });
 
-test('an unknown arrival time says why', () => {
+test('an unknown arrival time has a reason', () => {
   const said = (more, locale = 'en') => arrivalText({at: NOW, ...more}, NOW, locale);
   assert.equal(said({state: 'recalculating'}), 'ETA recalculating\u2026');
   assert.equal(said({state: 'unavailable'}), 'ETA unavailable');

@@ -108,7 +108,7 @@ test('following as soon as the connection is open subscribes once', async () => 
   assert.equal(typesOf(sockets.last.heard()), 'auth subscribe');
 });
 
-test('a temporarily refused subscription is repeated at the named time', async () => {
+test('a temporarily refused subscription is repeated at the given time', async () => {
   const {enroute, peer, clock} = await open();
   const follow = enroute.follow('j');
   peer.heard();
@@ -162,7 +162,7 @@ test('a message dropped by the rate limit is repeated if it was a subscription',
   assert.ok(b.view.known);
 });
 
-test('an invalid zone throws, and every refusal but that of a repetition is reported', async () => {
+test('an invalid zone throws, and every refusal except that of a repetition is reported', async () => {
   const {enroute, peer} = await open();
   assert.throws(() => enroute.watch('Munich Nord'), {name: 'EnrouteError', code: 'not_found'});
   assert.deepEqual(peer.heard(), []);
@@ -184,7 +184,7 @@ test('many messages are sent no faster than the gateway accepts', async () => {
 
 const named = (messages, type) => messages.filter((message) => message.type === type).map(({job, zone}) => job ?? zone);
 
-test('what was left before its turn is not subscribed to and delays nothing', async () => {
+test('a job that is unfollowed before its turn is not subscribed to and delays nothing', async () => {
   const {enroute, peer, clock} = await open();
   for (let count = 0; count < 2_000; count++) enroute.follow(`row-${count}`).stop();
   for (let count = 0; count < 2_000; count++) enroute.watch(`zone-${count}`).stop();
@@ -196,7 +196,7 @@ test('what was left before its turn is not subscribed to and delays nothing', as
   assert.deepEqual(rows('unsubscribe'), rows('subscribe'), 'what was subscribed to is left');
 });
 
-test('more jobs than messages may wait are all subscribed to, and each is left', async () => {
+test('more jobs than messages may wait are all subscribed to and all unsubscribed', async () => {
   const {enroute, peer, clock} = await open();
   const follows = Array.from({length: 700}, (_, count) => enroute.follow(`j${count}`));
   await assert.rejects(enroute.travel('v', true), {code: 'network', retry: true, message: /Too many messages wait/});
@@ -213,7 +213,7 @@ test('more jobs than messages may wait are all subscribed to, and each is left',
   assert.equal(new Set(named(peer.heard(), 'unsubscribe')).size, 700);
 });
 
-test('a repetition that waits is sent once, and a job that may be subscribed to already is left', async () => {
+test('a waiting repetition is sent once, and a job that may already be subscribed to is unsubscribed', async () => {
   const {enroute, peer, clock} = await open();
   const follows = Array.from({length: 50}, (_, count) => enroute.follow(`j${count}`));
   const dropped = refusal('', 'rate_limited', {retry: true, retryInMs: 1});
@@ -284,7 +284,7 @@ test('a function that follows a job twice is called twice, and each follow stops
   assert.deepEqual([told, typesOf(peer.heard())], [3, 'subscribe']);
 });
 
-test('an address that would name another host is refused, because the credential would be sent there', async () => {
+test('a URL of another host is refused, because the credential would be sent there', async () => {
   const sockets = playedSockets();
   const opened = async (more) => {
     begin({credential: () => ({token: 't'}), WebSocket: sockets, ...more}).start();
@@ -349,7 +349,7 @@ test('a zone is watched from its last known version', async () => {
   assert.deepEqual(next.heard(), []);
 });
 
-test('without a WebSocket the constructor says what to do', () => {
+test('without a WebSocket the constructor throws an error with advice', () => {
   const theirs = globalThis.WebSocket;
   delete globalThis.WebSocket;
   assert.throws(() => new Enroute({url: 'wss://x/v1', credential: () => null}), /Pass a class/);
@@ -370,7 +370,7 @@ test('a late answer does not resolve the next request', async () => {
   assert.equal((await second).deadline, 7);
 });
 
-test('a request that the gateway dropped does not take the answer of the next one', async () => {
+test('a request that the gateway dropped does not get the answer to the next one', async () => {
   const {enroute, peer, clock} = await open();
   const first = assert.rejects(enroute.travel('j', true), {code: 'network'});
   peer.says(refusal('', 'rate_limited', {retry: true, retryInMs: 100}));

@@ -14,7 +14,7 @@ const skip = isBuilt ? false : 'no gateway is built: run swift build, or name on
 const blocks = [...guide.matchAll(/^```js\n([^]*?)^```$/gm)].map(([, code]) => code);
 const AsyncFunction = Object.getPrototypeOf(async () => {}).constructor;
 
-test('every code block of the guide runs and does what the guide says', {skip, timeout: 2 * PATIENCE}, async (run) => {
+test('every code block of the guide runs and does what the guide promises', {skip, timeout: 2 * PATIENCE}, async (run) => {
   const stage = await Stage.open();
   const clients = [];
   class Enroute extends library.Enroute {

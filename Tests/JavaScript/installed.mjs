@@ -1,4 +1,4 @@
-// An app of another developer: the client as `npm pack` makes it, installed in a folder of its own, with Debian's React beside
+// An app of another developer: the client as `npm pack` makes it, installed in its own folder, with Debian's React beside
 // it. What an app imports from there is what npm would deliver, and nothing else of this repository.
 
 import {execFileSync} from 'node:child_process';

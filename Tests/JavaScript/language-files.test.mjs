@@ -18,7 +18,7 @@ test('the embedded template has every text of the customer\u2019s page', () => {
     'node Tests/JavaScript/language-template.mjs > Sources/WebAssets/web/language-template.json');
 });
 
-test('a template that was not changed says what the page says', () => {
+test('an unchanged template gives the page\u2019s own texts', () => {
   const english = translated(words.en, template.customer);
   const same = (own, built, path = '') => {
     if (typeof built === 'function') {
@@ -33,7 +33,7 @@ test('a template that was not changed says what the page says', () => {
   same(english, words.en);
 });
 
-test('a translation may change the order of values, and what it lacks stays', () => {
+test('a translation may change the order of values, and missing texts stay as they are', () => {
   const french = translated(words.en, {
     outcome: {delivery: {both: 'En {time}, par {name}.'}}, states: {complete: 'Fait'},
     refusals: {full: ['Plein.', 'Attendez.']},

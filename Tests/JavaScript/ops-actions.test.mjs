@@ -1,4 +1,4 @@
-// What a dispatcher does with one job: drafts of notes, and who may get the job.
+// The actions of a dispatcher on one job: drafts of notes, and who may get the job.
 
 import {Place} from './page.mjs';
 import assert from 'node:assert/strict';
@@ -57,7 +57,7 @@ test('the drafts of the newest twenty notes are kept, and a saved one is not', a
   assert.equal(field().value, '');
 });
 
-test('the rider whom the gateway names is reported, and nobody after an unassignment', async (run) => {
+test('the rider in the response is shown, and no rider after an unassignment', async (run) => {
   run.mock.timers.enable({apis: ['setTimeout']});
   const {asked, assigned, open, press, settle} = desk({answers: {
     'zones/rome/riders/available': {riders: [{rider: 'dora'}]}, 'jobs/order-1/assignment': {job: 'order-1', rider: 'dora'},
@@ -77,7 +77,7 @@ test('the rider whom the gateway names is reported, and nobody after an unassign
   ]);
 });
 
-test('riders are measured from the next stop, and the form names it; without one it lists whoever is available', async () => {
+test('the form shows riders by distance from the next stop, or without one all available riders', async () => {
   const near = {riders: [{rider: 'dora', distance: 402}]};
   for (const [place, query, title] of [
     [{kind: 'vendor', lat: 1, lon: 2}, '?near=1.00000,2.00000&radius=15000&limit=5', 'Nearest to the vendor'],

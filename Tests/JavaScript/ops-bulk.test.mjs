@@ -10,7 +10,7 @@ import {words} from '../../Sources/WebAssets/web/ops-words.js';
 
 globalThis.CSS ??= {escape: (text) => text};
 
-test('jobs are selected one by one or as a range of what is shown, and ended ones leave', () => {
+test('jobs are selected one by one or as a range of the list, and ended ones are unselected', () => {
   const selection = new Selection();
   const shown = ['a', 'b', 'c', 'd', 'e'];
   selection.set('b', true);
@@ -24,7 +24,7 @@ test('jobs are selected one by one or as a range of what is shown, and ended one
   assert.deepEqual(selection.jobs, ['b', 'e']);
 });
 
-test('the number of selected jobs is bounded, and the page hears of it', () => {
+test('the number of selected jobs is bounded, and the page is notified', () => {
   const selection = new Selection();
   const many = Array.from({length: MOST_SELECTED + 1}, (_, at) => `job-${at}`);
   assert.equal(selection.setAll(many, true), false);
@@ -75,7 +75,7 @@ function desk(answers = {}) {
   return {asked, said, selection, panel, bulk, settle, press: (name) => button(name).happens('click')};
 }
 
-test('cancelling asks with the number of jobs, then lists a result for each, and what was refused stays selected', async () => {
+test('cancelling asks with the number of jobs, then lists each result, and refused jobs stay selected', async () => {
   const {asked, said, selection, panel, settle, press} = desk({'jobs/b/status': new RequestFailed(409, 'illegal_transition')});
   press('cancel');
   assert.match(panel.textContent, /Cancel 3 jobs\?/);

@@ -1,4 +1,4 @@
-// The decisions of the dispatcher's desk: what needs somebody, what is on the map, which markers form a cluster, saved views.
+// The decisions of the operations page: what needs attention, what is on the map, which markers form a cluster, saved views.
 
 import './page.mjs';
 import assert from 'node:assert/strict';
@@ -85,14 +85,14 @@ test('D3, D23: the queue lists failed, without rider, lost, silent and late jobs
   assert.equal(needOf(row('fine'), NOW), null);
 });
 
-test('a visit that is planned for later needs no reachable rider until six hours before the end of its window', () => {
+test('a visit planned for later needs no reachable rider until six hours before its window ends', () => {
   const visit = (promisedBy) => row('a', {status: 'assigned', rider: 'carl', promisedBy});
   const silent = new Set(['carl']);
   assert.equal(needOf(visit(NOW + 20 * 60 * MINUTE), NOW, silent), null);
   assert.equal(needOf(visit(NOW + 5 * 60 * MINUTE), NOW, silent), 'silent');
 });
 
-test('a job whose address was not found needs somebody, whatever its status', () => {
+test('a job whose address was not found needs attention, whatever its status', () => {
   for (const geocoding of ['low', 'none']) {
     for (const status of ['pending_vendor_acceptance', 'in_transit']) {
       assert.equal(needOf(row('a', {geocoding, status}), NOW), 'address');
@@ -101,7 +101,7 @@ test('a job whose address was not found needs somebody, whatever its status', ()
   for (const language of ['en', 'de']) assert.deepEqual(reasons.filter((reason) => !words[language].reasonsWhy[reason]), []);
 });
 
-test('the log says which entries came late, and what a correction corrected and why', () => {
+test('the log shows which entries were late, and what a correction changed and why', () => {
   const name = (status) => status.toUpperCase();
   const texts = (entry) => ['en', 'de'].map((language) => entryText(entry, words[language], name));
   assert.deepEqual(texts({status: 'preparing'}), ['PREPARING', 'PREPARING']);
@@ -113,7 +113,7 @@ test('the log says which entries came late, and what a correction corrected and 
     ['PREPARING, instead of DELIVERED, wrong door', 'PREPARING, statt DELIVERED, wrong door']);
 });
 
-test('only what was not in the queue before is news, and nothing is at the start', () => {
+test('only entries that were not in the queue before are news, and none are at the start', () => {
   const entries = queue([row('a', {status: 'allocation_failed'}), row('b', {tracking: 'lost'})], NOW);
   assert.deepEqual(news(null, entries), []);
   assert.deepEqual(jobs(news(new Set(['a failed']), entries)), ['b lost']);
@@ -145,7 +145,7 @@ test('on the map a rider without a shared place is free only without a task', ()
   assert.deepEqual(tally(book.markers({row: () => null, riders, silent: new Set(), now: NOW})), {'rider available': 1, 'rider busy': 1});
 });
 
-test('on the map a rider whom the limited list does not name is online, neither free nor busy', () => {
+test('on the map a rider who is missing in the limited list is online, neither free nor busy', () => {
   const book = new PlaceBook();
   book.take(message([{rider: 'dora', position: spot(1, 1), at: 1}]));
   const markers = book.markers({row: () => null, riders: new Map(), silent: new Set(), now: NOW});
@@ -156,7 +156,7 @@ test('on the map a rider whom the limited list does not name is online, neither 
   }
 });
 
-test('places that are gone leave the map, and a reset starts again', () => {
+test('places that have disappeared leave the map, and a reset starts again', () => {
   const book = new PlaceBook();
   book.take(message([{job: 'a', destination: spot(1, 1)}, {rider: 'ben', position: spot(1, 1)}]));
   book.take(message([], {reset: false, goneJobs: ['a'], goneRiders: ['ben']}));
@@ -179,7 +179,7 @@ test('the rider of a delivery goes to the shop until they have the order, and ot
 
 const marker = (id, lat, lon) => ({id, kind: 'rider', state: 'live', lat, lon, heading: null, job: null});
 
-test('world coordinates are those of Web Mercator', () => {
+test('world coordinates equal those of Web Mercator', () => {
   assert.deepEqual([worldX(-180), worldX(0), worldY(0)], [0, 0.5, 0.5]);
   assert.ok(Math.abs(worldY(85.0511)) < 1e-6 && Math.abs(worldY(-90) - 1) < 1e-6);
 });
@@ -237,7 +237,7 @@ test('saved views are bounded, without a zone or a job, and malformed ones are i
   }
 });
 
-test('refusals are said in words of the page, in both languages', () => {
+test('refusals are shown in texts of the page, in both languages', () => {
   for (const language of ['en', 'de']) {
     const own = words[language];
     const told = [
@@ -262,7 +262,7 @@ const degrees = ({kind, places}) => [kind, ...places.map(([x, y]) => [
   Math.round((Math.atan(Math.sinh(Math.PI * (1 - 2 * y))) * 180 / Math.PI) * 1e5), Math.round((x * 360 - 180) * 1e5),
 ])];
 
-test('the way of a selected job begins where its rider is drawn, and is a line without a route', () => {
+test('the route of a selected job begins where its rider is drawn, and without a route it is a straight line', () => {
   const [way, home] = [new Way(), world(0.001, 0.002)];
   assert.deepEqual(degrees(way.from(world(0, 0.0005), home)), ['line', [0, 50], [100, 200]]);
   assert.equal(way.take({polyline: encoded([[0, 0], [0, 200], [100, 200]])}), true);

@@ -86,7 +86,7 @@ test('D3: lost riders come before those with a stale position', () => {
   assert.equal(list.counts(readQuery('')).lost, 1);
 });
 
-test('D23: jobs that need somebody come first, have filters of their own and are counted', () => {
+test('D23: jobs that need attention come first, have their own filters and are counted', () => {
   const list = new JobList();
   list.take({reset: true, gone: [], version: 'v', jobs: [
     row('live', {tracking: 'live', rider: 'ben', status: 'in_transit'}),
@@ -107,7 +107,7 @@ test('D23: jobs that need somebody come first, have filters of their own and are
 
 const answer = (...jobs) => ({version: 'a.2', reset: false, jobs, gone: []});
 
-test('an assignment is shown until the list has it, also if an older answer arrives in between', () => {
+test('an assignment is shown until the list has it, even if an older response arrives in between', () => {
   const list = new JobList();
   list.take(all(row('a', {rider: 'ben'}), row('b')));
   list.assign('a', 'dora', 0);
@@ -116,12 +116,12 @@ test('an assignment is shown until the list has it, also if an older answer arri
   list.take(answer(row('a', {rider: 'ben', followers: 2})), {now: 1_000});
   assert.deepEqual([list.row('a').rider, list.row('a').followers], ['dora', 2]);
   list.take(answer(row('a', {rider: 'dora'})), {now: 2_000});
-  // From here on the list counts: somebody else may have given the job back.
+  // From here on the list decides: somebody else may have returned the job.
   list.take(answer(row('a', {rider: 'ben'})), {now: 3_000});
   assert.equal(list.row('a').rider, 'ben');
 });
 
-test('an assignment that another one follows, or that takes the rider off, hides what was before both', () => {
+test('after two assignments in a row, rows from before either of them are hidden', () => {
   const list = new JobList();
   list.take(all(row('a', {rider: 'ben'})));
   list.assign('a', 'dora', 0);
@@ -136,7 +136,7 @@ test('an assignment that another one follows, or that takes the rider off, hides
   assert.equal(list.row('a').rider, 'emil');
 });
 
-test('an assignment that is never listed is not shown for long', () => {
+test('an assignment that never appears in the list is soon no longer shown', () => {
   const list = new JobList();
   list.take(all(row('a', {rider: 'ben'})));
   list.assign('a', 'dora', 0);

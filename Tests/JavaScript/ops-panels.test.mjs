@@ -50,7 +50,7 @@ function ridersOf(answer, {listed = 1, language = 'en'} = {}) {
 }
 const head = (panel) => panel.children[0].textContent;
 
-test('the numbers of free and busy riders are those of the zone, not of the riders that the gateway lists', () => {
+test('the numbers of free and busy riders count the zone, not only the listed riders', () => {
   const panel = ridersOf({count: 4_285, free: 1_300, busy: 12}, {listed: 1_000});
   assert.equal(head(panel), 'Riders online1,300 free · 12 busy · 2,973 not available');
   assert.equal(panel.querySelectorAll('tr').length, 1 + 100);

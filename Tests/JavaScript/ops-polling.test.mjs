@@ -1,4 +1,4 @@
-// Polling: how a zone is loaded in pages, and what a failed request means for the next one.
+// Polling: how a zone is loaded in pages, and how a failed request affects the next one.
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
@@ -11,7 +11,7 @@ import {JobList} from '../../Sources/WebAssets/web/ops-list.js';
 const page = (version, job, next) => ({version, reset: true, jobs: [{job}], gone: [], next});
 const isCurrent = () => true;
 
-/** A gateway that gives these answers in order, and the requests it received. */
+/** A gateway that gives these responses in order, and the requests it received. */
 function gateway(...answers) {
   const asked = [];
   const get = async (path) => {
@@ -49,7 +49,7 @@ test('a fully loaded zone requests the changes since its first page', async () =
   assert.deepEqual([poller.asked.at(-1).get('since'), list.size, list.version], ['a.1', 1, 'a.3']);
 });
 
-test('a missing network is reported while polling, until an answer arrives anyway', async (run) => {
+test('a missing network is reported while polling, until a response arrives anyway', async (run) => {
   const clock = ownClock(run);
   const told = [];
   const poller = new Poller({signIn: {header: ''}, onState: ({isOpen}) => told.push(isOpen)});
@@ -66,7 +66,7 @@ test('a missing network is reported while polling, until an answer arrives anywa
   assert.equal(told.length, 3);
 });
 
-test('while one resource fails, answers to others do not report an open connection', async (run) => {
+test('while one resource fails, responses for others do not report an open connection', async (run) => {
   const clock = ownClock(run);
   const told = [];
   const poller = new Poller({signIn: {}, onState: ({isOpen, status}) => told.push(`${status} ${isOpen}`)});
@@ -79,7 +79,7 @@ test('while one resource fails, answers to others do not report an open connecti
   status = 200;
   await clock.pass(5_000);
   assert.deepEqual(told.splice(0), ['200 false', '200 true']);
-  // 429 and 4xx are answers too.
+  // 429 and 4xx are responses too.
   status = 429;
   await clock.pass(4_000);
   await clock.pass(5_000);
@@ -88,7 +88,7 @@ test('while one resource fails, answers to others do not report an open connecti
   assert.ok(told.includes('429 false') && told.at(-1) === '200 true', told);
 });
 
-test('the desk uses the gateway\u2019s time, also after the device\u2019s clock was corrected', async (run) => {
+test('the operations page uses the gateway\u2019s time, also after the device\u2019s clock was corrected', async (run) => {
   const NOW = Date.UTC(2026, 10, 30, 9);
   let wall = NOW + 3_600_000;
   run.mock.method(Date, 'now', () => wall);

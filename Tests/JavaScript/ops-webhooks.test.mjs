@@ -47,7 +47,7 @@ test('an endpoint accepts events, fails, or is switched off', () => {
   assert.equal(stateOf({...webhook, state: 'off', lastError: 'status 410'}), 'off');
 });
 
-test('the type of an event is shown without what all have in common, also if the body is malformed', () => {
+test('the type of an event is shown without the common prefix, even if the body is malformed', () => {
   assert.equal(typeOf('{"type":"enroute.job.closed"}'), 'job.closed');
   assert.equal(typeOf('{'), '');
 });
@@ -70,7 +70,7 @@ test('a test is sent, and its result shown and announced', async () => {
   assert.match(place.textContent, /accepted the test in 35 ms/);
 });
 
-test('a request that fails says so', async () => {
+test('a failed request is shown as failed', async () => {
   const {said, press} = await panel({});
   await press('test');
   assert.deepEqual(said, [words.en.actionFailed]);

@@ -1,4 +1,4 @@
-// The announcer: what waits, what is announced immediately, and how a repeated text is announced again.
+// The announcer: which texts wait, which are announced immediately, and how a repeated text is announced again.
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';

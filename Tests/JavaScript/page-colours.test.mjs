@@ -1,4 +1,4 @@
-// The contrast of the pages' colours, read from the style sheets as served.
+// The contrast of the pages' colors, read from the style sheets as served.
 
 import assert from 'node:assert/strict';
 import {readFileSync} from 'node:fs';

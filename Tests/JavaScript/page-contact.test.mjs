@@ -1,4 +1,4 @@
-// How pages offer to reach somebody.
+// How pages offer to contact somebody.
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';

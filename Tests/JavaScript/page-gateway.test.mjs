@@ -12,7 +12,7 @@ test('the gateway is above the folder of its scripts', () => {
   assert.equal(`${gateway}/web/`, FOLDER.href);
 });
 
-test('no script of a page names an address that begins at the root of the host', () => {
+test('no script of a page contains a URL that begins at the root of the host', () => {
   const scripts = readdirSync(FOLDER).filter((name) => name.endsWith('.js') && !name.startsWith('enroute'));
   assert.ok(scripts.length > 50);
   for (const name of scripts) {
@@ -21,6 +21,6 @@ test('no script of a page names an address that begins at the root of the host',
   }
 });
 
-test('an address that is not percent-encoded correctly stays as it is', () => {
+test('a URL that is not percent-encoded correctly stays unchanged', () => {
   assert.deepEqual(['a%20b', 'a%zz', '%', ''].map(decoded), ['a b', 'a%zz', '%', '']);
 });

@@ -19,7 +19,7 @@ beforeEach(() => {
 
 const signedOut = () => new SignIn({panel: Object.assign(new Place(), {children: ['made'], hidden: true})});
 const fetched = (run, answer) => run.mock.method(globalThis, 'fetch', answer);
-/** The server's answer at its own time. */
+/** The server's response at its own time. */
 const token = (serverTime, person = 'anna') => {
   const body = {token: `of-${person}`, role: 'rider', person, expiresAt: serverTime + HOUR};
   return async () => Response.json(body, {headers: {Date: new Date(serverTime).toUTCString()}});
@@ -48,7 +48,7 @@ for (const hours of [-5, 0, 5]) {
   });
 }
 
-test('after a broken answer the panel stays and the code can be sent again', async (run) => {
+test('after a broken response the panel stays and the code can be sent again', async (run) => {
   const cut = () => new ReadableStream({start(body) { body.error(new Error('cut')); }});
   fetched(run, async () => new Response(cut()));
   assert.equal(await signedOut().redeem(CODE), false);
@@ -56,7 +56,7 @@ test('after a broken answer the panel stays and the code can be sent again', asy
   assert.equal(await signedOut().redeem(CODE), false);
 });
 
-test('a server that never answers is given up', async (run) => {
+test('a request to a server that never responds is given up', async (run) => {
   const clock = ownClock(run);
   fetched(run, (_, {signal}) => new Promise((_, reject) => {
     signal?.addEventListener('abort', () => reject(signal.reason));

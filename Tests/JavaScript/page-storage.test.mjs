@@ -11,7 +11,7 @@ function define(t, name, property) {
   t.after(() => (before ? Object.defineProperty(globalThis, name, before) : delete globalThis[name]));
 }
 
-test('where the browser denies storage, values last as long as the page', (t) => {
+test('if the browser denies storage, values last as long as the page', (t) => {
   for (const [name, storage, other] of [['sessionStorage', tabStorage, deviceStorage], ['localStorage', deviceStorage, tabStorage]]) {
     define(t, name, {get() { throw new DOMException('Access is denied for this document.', 'SecurityError'); }});
     assert.equal(storage().getItem('a'), null);
@@ -23,7 +23,7 @@ test('where the browser denies storage, values last as long as the page', (t) =>
   }
 });
 
-test('the storage of the browser is used where there is one', (t) => {
+test('the browser\u2019s storage is used if there is one', (t) => {
   const own = {getItem: () => 'kept'};
   define(t, 'sessionStorage', {value: own});
   assert.equal(tabStorage(), own);

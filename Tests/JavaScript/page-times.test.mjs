@@ -13,7 +13,7 @@ test('a time of another day has its date, in both languages', () => {
   assert.equal(text(at(29, 17), at(30, 9), 'de'), '29. Nov., 17:00');
 });
 
-test('a time of the same day has no date, and neither has one that is near although midnight is between', () => {
+test('a time of the same day has no date, and neither has a near one on the other side of midnight', () => {
   assert.equal(text(at(30, 23), at(30, 1)), '11:00 PM');
   assert.equal(text(at(29, 23), at(30, 1)), '11:00 PM');
   assert.equal(text(at(30, 1), at(29, 23), 'de'), '1:00');

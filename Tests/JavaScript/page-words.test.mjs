@@ -91,7 +91,7 @@ test('every verdict has a name in both languages', () => {
 
 /** Texts of the link that only exists if the operator set one. */
 const WITH_SUPPORT = ['support', 'wrong'];
-// Shown only where the gateway says that it is possible (track-actions.js).
+// Shown only if the gateway reports that it is possible (track-actions.js).
 const WITH_CANCEL = ['cancel', 'cancelAsk', 'cancelYes', 'tooLate'];
 
 test('D9: only the buttons and their questions offer a cancellation, and only the support link offers support', () => {

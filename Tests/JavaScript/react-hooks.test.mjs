@@ -80,7 +80,7 @@ globalThis.setTimeout = (action, delay, ...all) => {
 };
 globalThis.clearTimeout = (timer) => { if (!lingering.delete(timer)) stopTimer(timer); };
 
-/** Lets the time pass for which a job is followed after its last component is gone. */
+/** Advances the time for which a job is still followed after its last component is gone. */
 const linger = () => {
   const due = [...lingering];
   lingering.clear();
@@ -145,7 +145,7 @@ test('StrictMode, which mounts twice, subscribes once', {skip}, async () => {
   await page.end();
 });
 
-test('another job replaces the first, and nothing of it is shown', {skip}, async () => {
+test('another job replaces the first one completely', {skip}, async () => {
   const {enroute, peer} = await connected();
   const {shown, Job} = screen();
   const page = await render(h(Job, {enroute, job: 'a'}));
@@ -178,7 +178,7 @@ test('a refused job is shown as refused, and can be followed again later', {skip
   await again.end();
 });
 
-test('a refused or ended job is asked for again by a component that is mounted again at once', {skip}, async () => {
+test('a component that is mounted again requests a refused or ended job again at once', {skip}, async () => {
   const {enroute, peer} = await connected();
   const {shown, Job} = screen();
   const page = await render(h(Job, {key: 1, enroute, job: 'v'}));
@@ -200,7 +200,7 @@ test('a refused or ended job is asked for again by a component that is mounted a
   await other.end();
 });
 
-test('a refused job that another component still shows is not asked for again', {skip}, async () => {
+test('a refused job that another component still shows is not requested again', {skip}, async () => {
   const {enroute, peer} = await connected();
   const {Job} = screen();
   const page = await render(h(Job, {enroute, job: 'v'}));

@@ -82,7 +82,7 @@ test('events of react-native-background-geolocation are reported; samples and ot
   assert.equal('battery' in fixOfBackgroundGeolocation({...location, battery: {level: 0.3, is_charging: true}}), false);
 });
 
-test('reports keep the pace of the gateway; what waits is sent when it is due', async () => {
+test('reports keep the pace of the gateway; waiting fixes are sent when they are due', async () => {
   const {clock, reporter, sent} = phone();
   await reporter.setJobs(['v']);
   const task = expoTask(reporter);
@@ -237,7 +237,7 @@ test('a store that fails does not stop the reports', async () => {
   assert.equal((await expoTask(without.reporter)(expo(without.clock, 0))).sent, true);
 });
 
-test('why there is no location is explained for every job', async () => {
+test('the reason for a missing location is reported for every job', async () => {
   const {reporter, sent} = phone({answers: Array.from({length: 8}, () => ({body: {}}))});
   assert.equal(await reporter.explain('no_fix'), false, 'there is no job');
   await reporter.setJobs(['v', 'w']);

@@ -98,7 +98,7 @@ test('D26: a screen reader hears the paragraphs of a message as separate sentenc
   assert.match(said.at(-1), /^You cannot go offline during an active delivery\. Finish or return first: order-1\.$/);
 });
 
-test('D31: the switch of a rider who is not approved is disabled, and the page says why', () => {
+test('D31: the switch of a rider who is not approved is disabled, and the page shows the reason', () => {
   const {availability, places} = failing('forbidden');
   assert.equal(places.button.getAttribute('aria-disabled'), 'false');
   availability.show({...offline, approved: false});

@@ -105,7 +105,7 @@ test('a button that is held acts once, after the time in which its bar fills', a
   assert.match(css, new RegExp(`\\.hold\\[data-held\\]::before \\{[^}]*${HOLD}ms`));
 });
 
-test('D2: taps on a button to hold do nothing but say so', async (run) => {
+test('D2: a tap on a button that must be held only shows a hint', async (run) => {
   const {clock, log, vibrations, says, down, up} = held(run);
   for (let taps = 0; taps < 2; taps += 1) {
     down();

@@ -70,7 +70,7 @@ test('in a full list the oldest finished card makes room for a new task', () => 
   assert.deepEqual(names(), [...ten.filter((job) => job !== 'order-4'), 'new']);
 });
 
-test('ten tasks that were given to another rider make room immediately', () => {
+test('ten tasks that were assigned to another rider make room immediately', () => {
   const {jobs, names} = cards();
   jobs.tasks(doing(...ten), true);
   const others = ten.map((job) => `${job}-b`);
@@ -101,12 +101,12 @@ test('a task whose card was closed is not announced again', () => {
 
 const alive = {known: true, kind: 'delivery', status: 'accepted', ended: null};
 
-test('a task that was removed and comes back is followed again and announced', () => {
+test('a task that was removed and reappears is followed again and announced', () => {
   const {jobs, said, hears, card, count} = cards();
   jobs.tasks(doing('one'), true);
   hears('one', {ended: 'reassigned'}, 'ended');
   assert.deepEqual([card('one').message, said.splice(0)], ['reassigned', ['reassigned']]);
-  // It is back before the rider has read that it was gone.
+  // It reappears before the rider has read that it was removed.
   jobs.tasks(doing('one'), false);
   hears('one', {...alive, display: {orderNumber: 'A-7'}}, 'snapshot');
   assert.deepEqual([count(), said.splice(0), card('one').gone, card('one').message], [2, ['New task: A-7'], null, '']);
@@ -227,13 +227,13 @@ test('the route is loaded again with each snapshot, but not for a position or a 
   assert.equal(prepared.length, 1);
 });
 
-/** The answers of a gateway, given one by one. */
+/** The responses of a gateway, given one by one. */
 function answers() {
   const waiting = [];
   return {waiting, ask: () => new Promise((resolve) => { waiting.push(resolve); })};
 }
 
-test('an answer from before a change does not replace a newer state', async () => {
+test('a response from before a change does not replace a newer state', async () => {
   const {waiting, ask} = answers();
   const taken = [];
   const riderRequest = new LatestRequest(ask, (answer) => taken.push(answer));
@@ -296,7 +296,7 @@ test('D19: a step without a connection waits and is sent once the gateway answer
   assert.equal(sent.length, 3);
 });
 
-test('D19: a waiting step that is no longer possible, or whose task has gone, is not sent for ever', async () => {
+test('D19: a waiting step that is no longer possible, or whose task is gone, is not sent forever', async () => {
   const {jobs, sent, world, card, becomes} = cards();
   jobs.tasks(doing('one', 'two'), true);
   world.answer = network;
@@ -312,7 +312,7 @@ test('D19: a waiting step that is no longer possible, or whose task has gone, is
   assert.deepEqual(sent.map(({path}) => path), ['/jobs/one/task', '/jobs/two/task', '/jobs/one/task']);
 });
 
-test('D24: once the sharing time of a job is over, travel mode is no longer offered and the card says why', () => {
+test('D24: once the sharing time of a job is over, it offers no travel mode and shows the reason', () => {
   const {jobs, hears, card} = cards();
   jobs.follow('one');
   hears('one', {status: 'in_transit', travelDeadline: 1_000_001}, 'snapshot');
@@ -323,7 +323,7 @@ test('D24: once the sharing time of a job is over, travel mode is no longer offe
   assert.equal(card('one').isTimeUp, true);
 });
 
-test('each new task rings once, and those of the first answer do not', () => {
+test('each new task rings once, and those of the first response do not', () => {
   const {jobs, rings} = cards();
   jobs.tasks(doing('one'), true);
   assert.equal(rings(), 0);
@@ -331,7 +331,7 @@ test('each new task rings once, and those of the first answer do not', () => {
   assert.equal(rings(), 1);
 });
 
-test('a card says that setting off also starts travel mode, unless the browser refuses the location', () => {
+test('a card states that setting off also starts travel mode, unless the browser refuses the location', () => {
   const {jobs, travel, hears, card} = cards();
   jobs.follow('one');
   hears('one', {kind: 'service', status: 'assigned'}, 'snapshot');

@@ -1,4 +1,4 @@
-// What the card of a task says about its state.
+// The texts of a task's card about its state.
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
@@ -18,7 +18,7 @@ test('D30: a card shows one state, and two only while the rider waits for the ve
   assert.equal(said('delivered', 'in_transit'), 'Delivered');
 });
 
-test('a card says where the rider goes next: to the vendor, then to the recipient', () => {
+test('a card shows the next destination: the vendor, then the recipient', () => {
   const view = {
     vendor: 'Da Gino', vendorAddress: 'Via Appia 1', recipient: {name: 'Anna', address: 'Via Nomentana 3', floor: '3rd floor'},
   };
@@ -36,7 +36,7 @@ test('a card shows the day of a visit that is not today', () => {
   assert.equal(said(at(20, 15)), 'Expected Nov 21, 8:00 AM – 10:00 AM');
 });
 
-test('items and addresses from right to left do not change the order of the others', () => {
+test('right-to-left items and addresses do not change the order of the others', () => {
   const items = ['2 × فلافل', '1 water', '3 cola'];
   assert.equal(aboutText({display: {items}}, words.en), '\u20682 × فلافل\u2069, 1 water, 3 cola');
   const view = {vendor: 'פלאפל', vendorAddress: 'Via Appia 1'};

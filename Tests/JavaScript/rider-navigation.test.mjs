@@ -12,7 +12,7 @@ const words = {badVendorAddress: 'bad address', navigateNetwork: 'no network', n
 const refusal = (code) => Object.assign(new Error(code), {code});
 const way = (name) => ({body: {...(name && {name}), candidates: []}});
 
-/** A rider's navigation, with the test acting as the gateway: `answer` is its answer about the route. */
+/** A rider's navigation, with the test acting as the gateway: `answer` is its response about the route. */
 function rider() {
   const world = {asked: 0, named: [], answer: async () => way('Da Remo')};
   world.navigation = new Navigation(new Place(), words, () => { world.asked += 1; return world.answer(); }, {
@@ -32,7 +32,7 @@ test('a route is loaded once per version, and the newest name is shown', async (
   assert.deepEqual(world.named, ['Da Remo', 'Da Remo', null]);
 });
 
-test('an outdated answer does not set a name', async () => {
+test('an outdated response does not set a name', async () => {
   const world = rider();
   const answers = [];
   world.answer = () => new Promise((resolve) => { answers.push(resolve); });

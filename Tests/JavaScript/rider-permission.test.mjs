@@ -77,7 +77,7 @@ test('US-122 AC-004: a permission revoked in the settings counts as refused', ()
   assert.deepEqual(step('off', 'wish.denied'), step('refused', 'wish.denied'));
 });
 
-test('a permission revoked while travelling stops locating and says why', () => {
+test('a permission revoked while travelling stops locating and shows the reason', () => {
   for (const event of ['changed.denied', 'changed.prompt', 'fail.denied']) {
     assert.deepEqual(step('sharing', event), {phase: 'revoked', actions: ['unwatch', 'report.permission_denied']});
   }
@@ -106,7 +106,7 @@ test('a dismissed question is asked again only when the rider wants it', () => {
   assert.ok(step('dismissed', 'consent').actions.includes('ask'));
 });
 
-test('without HTTPS or geolocation the page says so and does nothing else', () => {
+test('without HTTPS or geolocation the page only shows that', () => {
   for (const permission of ['prompt', 'granted', 'denied', 'unknown']) {
     assert.equal(wishEvent({isSecure: false, isSupported: true, permission}), 'wish.insecure');
     assert.equal(wishEvent({isSecure: true, isSupported: false, permission}), 'wish.unsupported');
@@ -132,7 +132,7 @@ test('each phase can be reached and left, and unrelated events change nothing', 
   }
 });
 
-test('the described settings are those of the current browser', () => {
+test('the described settings match the current browser', () => {
   const iPhone = 'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko)';
   const android = 'Mozilla/5.0 (Linux; Android 14; SM-S918B) AppleWebKit/537.36 (KHTML, like Gecko)';
   const mac = 'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko)';

@@ -1,4 +1,4 @@
-// What the rider reads about location sharing: that it works only if it does.
+// The texts for the rider about location sharing: they state that it works only if it does.
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
@@ -17,7 +17,7 @@ test('D4: sharing is shown as working, even before the first reading and with a 
   }
 });
 
-test('D4: the card says Live only once the gateway has confirmed a report', () => {
+test('D4: the card shows Live only once the gateway has confirmed a report', () => {
   const places = Object.fromEntries(['card', 'text', 'rate', 'note', 'keep'].map((name) => [name, new Place()]));
   const travel = {
     travelling: new Map([['one', null]]), location: {isWatching: true}, unavailability: {note: null}, lastFixAt: performance.now(),

@@ -36,7 +36,7 @@ test('two names at one place share a pickup; one name at two places, or no name 
   assert.equal(pickups(delivery('a', 'accepted', unknown), delivery('b', 'accepted', unknown)), 2);
 });
 
-test('what is on board comes first, then the pickups, then the rest, each time the nearest', () => {
+test('orders on board come first, then the pickups, then the rest, each time the nearest', () => {
   const stops = stopsOf([
     delivery('late', 'accepted', {destination: at(41.99)}), delivery('far', 'in_transit', {destination: at(41.80)}),
     delivery('near', 'picked_up', {destination: at(41.89)}), delivery('soon', 'accepted', {vendor: 'Pizza', place: at(41.81), destination: at(41.92)}),
@@ -65,7 +65,7 @@ test('the order stays while the rider moves, and changes with the stops', () => 
   assert.deepEqual(ids(order.of(jobs.slice(1), at(41.98))), ['drop c', 'drop b']);
 });
 
-test('what becomes ready where the rider stands comes first and stays first; a shop on the way does not', () => {
+test('an order that becomes ready where the rider is comes first and stays first; a shop on the way does not', () => {
   const order = new StopOrder();
   const onBoard = delivery('a', 'in_transit', {destination: at(41.91)});
   const preparing = delivery('b', 'accepted');
@@ -89,7 +89,7 @@ test('the rider moves a stop to the front, but delivers nothing that is not on b
   assert.deepEqual(ids(order.of(jobs)), ['drop a', 'pickup b', 'drop b']);
 });
 
-test('stops have the numbers that people know, and say to whom a delivery goes', () => {
+test('stops show the order numbers that people know, and the recipient of a delivery', () => {
   const job = delivery('a', 'accepted');
   Object.assign(job.view, {display: {orderNumber: 'A-1042'}, recipient: {name: 'Anna', address: 'Via Nomentana 3', floor: '3rd floor'}});
   const [pick, drop] = describedStops(new StopOrder().of([job]), words.en);

@@ -50,7 +50,7 @@ function rider() {
   return world;
 }
 
-test('travel mode switched off during a disconnect stays off, and the gateway is told later', async () => {
+test('travel mode switched off during a disconnect stays off, and the gateway is notified later', async () => {
   const world = rider();
   await world.travel.activate('one');
   await settled();
@@ -120,7 +120,7 @@ test('a job that is switched on again is not switched off after a reconnect', as
   assert.deepEqual(world.heard(), [['one', true]]);
 });
 
-test('sharing is confirmed by the answer to a report, and anew each time it begins', async () => {
+test('sharing is confirmed by the answer to a report, and again each time it begins', async () => {
   const world = rider();
   for (const round of [1, 2]) {
     await world.travel.activate('one');
@@ -159,7 +159,7 @@ test('after a reload a refused or ended job does not continue', async () => {
   assert.deepEqual(world.heard(), []);
 });
 
-test('after a reload only a tap takes travel mode back from another phone', async () => {
+test('after a reload only a tap takes travel mode over from another phone', async () => {
   const before = rider();
   await before.travel.activate('one');
   await settled();
@@ -174,7 +174,7 @@ test('after a reload only a tap takes travel mode back from another phone', asyn
   assert.deepEqual([world.resumes, world.travel.stateOf('one')], [[false], 'on']);
 });
 
-test('a tap for one job does not take the other jobs back from another phone', async () => {
+test('a tap for one job does not take the other jobs over from another phone', async () => {
   const world = rider();
   for (const job of ['one', 'two']) await world.travel.activate(job);
   await settled();

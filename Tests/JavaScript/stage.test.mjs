@@ -41,7 +41,7 @@ const STATE = {
   ],
 };
 
-test('D36: counts read as English, for none, one and many', async (run) => {
+test('D36: counts are correct English for zero, one and many', async (run) => {
   const places = await shown(run, STATE, 1);
   assert.equal(places.get('redis').textContent, 'restarted once');
   assert.equal(places.get('gateways').textContent, 'A up, killed 2 times · B restarts');
@@ -50,7 +50,7 @@ test('D36: counts read as English, for none, one and many', async (run) => {
   assert.deepEqual([0, 1, 2].map((count) => times('killed', count)), ['never killed', 'killed once', 'killed 2 times']);
 });
 
-test('each button says what to expect, and then what was measured', async (run) => {
+test('each button shows what to expect, and then what was measured', async (run) => {
   const places = await shown(run, STATE, 2);
   const [gateway, jump] = places.get('faults').children;
   assert.deepEqual(

@@ -1,4 +1,4 @@
-// Rides through a town, and what the customer's page shows of them, for tests and `make bench BENCH=tracking`.
+// Rides through a town, and how the customer's page shows them, for tests and `make bench BENCH=tracking`.
 
 import {Route} from '../../Sources/WebAssets/web/enroute-route.js';
 import {distance} from '../../Sources/WebAssets/web/enroute-view.js';

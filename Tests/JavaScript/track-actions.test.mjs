@@ -1,4 +1,4 @@
-// What the customer may do: what is offered in which status, what is sent, and what the page says when it fails.
+// The customer's actions: what is offered in which status, what is sent, and what the page shows when it fails.
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
@@ -14,7 +14,7 @@ const CAN = {note: '', cancelFrom: ['pending_vendor_acceptance', 'allocation_fai
 
 Object.defineProperty(Place.prototype, 'id', {get() { return this.getAttribute('id') ?? ''; }});
 
-/** The panel, what it sent, and the answers that it gets. */
+/** The panel, what it sent, and the responses that it gets. */
 function panel({can = CAN, view = EARLY, answers = [], nows = [], isSameTab = false} = {}) {
   if (!isSameTab) sessionStorage.clear();
   const [place, headline, sent, said] = [new Place(), new Place(), [], []];
@@ -45,7 +45,7 @@ function panel({can = CAN, view = EARLY, answers = [], nows = [], isSameTab = fa
   return {actions, place, headline, sent, said, find, tap, type};
 }
 
-test('only what the gateway allows in this status is offered', () => {
+test('only actions that the gateway allows in this status are offered', () => {
   for (const [can, view, note, cancel] of [
     [CAN, EARLY, true, true], [CAN, {...EARLY, status: 'preparing'}, true, false],
     [CAN, {...EARLY, status: 'allocation_failed'}, true, true], [CAN, {...EARLY, status: 'delivered'}, false, false],
@@ -77,7 +77,7 @@ test('a note is saved, shown and announced, and can be changed', async () => {
   assert.equal(sent.length, 1, 'an unchanged note is not sent');
 });
 
-test('what was typed stays when saving fails and when the order changes meanwhile', async () => {
+test('the typed text stays when saving fails and when the order changes meanwhile', async () => {
   const {actions, find, tap, type, place} = panel({answers: [0, 409]});
   await tap('note-open');
   type('Ring twice');
@@ -100,7 +100,7 @@ test('cancelling asks first, and keeping the order sends nothing', async () => {
   assert.deepEqual(sent, []);
 });
 
-test('a cancellation without an answer is repeated under the same key', async () => {
+test('a cancellation without a response is repeated under the same key', async () => {
   const {tap, sent, place} = panel({answers: [0, 200]});
   await tap('cancel-open');
   await tap('cancel-confirm');
@@ -110,7 +110,7 @@ test('a cancellation without an answer is repeated under the same key', async ()
   assert.deepEqual(sent, [request, request]);
 });
 
-test('a status that came first makes a cancellation too late', async () => {
+test('a status that arrives first makes a cancellation too late', async () => {
   const {actions, tap, place} = panel({answers: [409]});
   await tap('cancel-open');
   await tap('cancel-confirm');
@@ -121,13 +121,13 @@ test('a status that came first makes a cancellation too late', async () => {
 
 const TAGGED = {...CAN, tag: '"e.1-0.1-d"'};
 
-test('the form shows the note as it is now, not as it was when the page was opened', async () => {
+test('the form shows the current note, not that from when the page was opened', async () => {
   const {find, tap} = panel({can: TAGGED, nows: [{...TAGGED, note: 'Gate code 1234', tag: '"e.1-0.2-d"'}]});
   await tap('note-open');
   assert.equal(find('note-text').value, 'Gate code 1234');
 });
 
-test('a note that was saved elsewhere meanwhile is shown before it is replaced, and what was typed stays', async () => {
+test('a note that was saved elsewhere meanwhile is shown before it is replaced, and the typed text stays', async () => {
   const now = {...TAGGED, note: 'Gate code 1234', tag: '"e.1-0.2-d"'};
   const {find, tap, type, sent, said, place} = panel({can: TAGGED, answers: [412], nows: [TAGGED, now]});
   await tap('note-open');
@@ -161,7 +161,7 @@ test('a job that changed, but not its note, lets the note be saved with the newe
   assert.deepEqual(said, [words.noteSaved]);
 });
 
-test('a job that changes all the time is not tried for ever, and without a state the failure is said', async () => {
+test('a job that changes all the time is not tried forever, and without a state the failure is shown', async () => {
   for (const [nows, tries] of [[[TAGGED, TAGGED, TAGGED, TAGGED], 3], [[TAGGED], 1]]) {
     const {tap, type, sent, place} = panel({can: TAGGED, answers: [412, 412, 412, 412], nows: [...nows]});
     await tap('note-open');
@@ -172,7 +172,7 @@ test('a job that changes all the time is not tried for ever, and without a state
   }
 });
 
-test('a note whose answer was lost counts as saved', async () => {
+test('a note whose response was lost counts as saved', async () => {
   const now = {...TAGGED, note: 'Ring twice', tag: '"e.1-0.2-d"'};
   const {tap, type, sent, said} = panel({can: TAGGED, answers: [0, 412], nows: [TAGGED, now]});
   await tap('note-open');
@@ -182,7 +182,7 @@ test('a note whose answer was lost counts as saved', async () => {
   assert.deepEqual([sent.length, said], [2, [words.noteSaved]]);
 });
 
-test('what was typed survives a reload in another language, until it is saved or dropped', async () => {
+test('the typed text survives a reload in another language, until it is saved or dropped', async () => {
   const before = panel({can: {...CAN, note: 'Old'}});
   await before.tap('note-open');
   before.type('Newer');

@@ -5,7 +5,7 @@ import {test} from 'node:test';
 
 import {riderIcon, vehicleOf} from '../../Sources/WebAssets/web/track-icons.js';
 
-test('the vehicle is that of the job, else that of the rider, else the usual one of the kind', () => {
+test('the icon shows the job\u2019s vehicle, else the rider\u2019s, else the usual one of the kind', () => {
   const riderCard = {name: 'Rosa', vehicle: 'car'};
   assert.equal(vehicleOf({kind: 'delivery', riderCard, display: {vehicle: 'foot'}}), 'foot');
   assert.equal(vehicleOf({kind: 'delivery', riderCard, display: {items: []}}), 'car');

@@ -15,7 +15,7 @@ const T = 1_000_000;
 const driving = (second) => ({...onward(ROME, 90, 10 * second), at: second * 1000, spd: 10, hdg: 90});
 const metersApart = (a, b) => distance(a, b);
 
-test('the first position is shown where it is, and the marker continues from there', () => {
+test('the first position is shown unchanged, and the marker continues from there', () => {
   const movement = new Movement();
   assert.equal(movement.at(T), null);
   movement.take(driving(0), T);
@@ -144,7 +144,7 @@ test('without a reported speed the marker uses the distance between positions', 
   assert.ok(Math.abs(turn(movement.heading(T + 4_000), 90)) < 1);
 });
 
-test('a jump is shown without driving through the city', () => {
+test('the marker jumps instead of driving through the city', () => {
   const movement = new Movement();
   movement.take(driving(0), T);
   const far = {...onward(ROME, 10, 5_000), at: 2000, spd: 10, hdg: 10};
@@ -152,7 +152,7 @@ test('a jump is shown without driving through the city', () => {
   assert.ok(metersApart(movement.at(T + 2_000), far) < 0.1);
 });
 
-// The marker stands still after 7 s; a place that the gateway held back comes after 4 s.
+// The marker stops after 7 s; a place that the gateway held arrives after 4 s.
 for (const [what, gap, place] of [
   ['25 s without a position', 25, (second) => driving(second)],
   ['a jump that the gateway accepted', 4, (second) => ({...onward(driving(second), 0, 280), at: second * 1000, spd: 10, hdg: 90})],
@@ -259,7 +259,7 @@ test('on a route the marker turns with the street and not into the houses', () =
   assert.ok(metersApart(movement.at(T + RECKONING), onward(BEND, 0, 30)) < 0.5);
 });
 
-test('on a route the marker glides along the street, and a new or lost route is no leap', () => {
+test('on a route the marker glides along the street, and a new or lost route causes no leap', () => {
   const movement = new Movement();
   movement.follow(bentRoute(), T);
   movement.take(driving(8), T);

@@ -1,4 +1,4 @@
-// What the customer reads in every state of the stories US-072 and CUS-027, without a browser.
+// The customer's texts in every state of the stories US-072 and CUS-027, without a browser.
 
 import assert from 'node:assert/strict';
 import {readFileSync} from 'node:fs';
@@ -53,7 +53,7 @@ test('US-072 AC-001: a travelling technician is on the map with an arrival time'
   assert.equal(mapDescription, 'Your technician is 2.5 miles away and should arrive in 12 minutes.');
 });
 
-test('US-072 AC-003: once work starts the map is gone and the headline says that the technician has arrived', () => {
+test('US-072 AC-003: once work starts the map is hidden and the headline shows that the technician arrived', () => {
   const {isMapped, headline} = seen(viewOf('service', 'work_in_progress'));
   assert.deepEqual([isMapped, headline], [false, 'The technician has arrived.']);
 });
@@ -73,7 +73,7 @@ test('US-072 AC-004: without travel mode there is a sentence instead of the map'
     detail, 'Your technician is on the way. The live map will appear as soon as they share their location.');
 });
 
-test('US-072 AC-005: a position becomes stale after 30 s without a word from the gateway', () => {
+test('US-072 AC-005: a position becomes stale after 30 s without a message from the gateway', () => {
   assert.equal(seen(underway(), {now: 1_000 + 29_000}).age, 'Live');
   assert.equal(STALE_AFTER, 30_000);
   const old = seen(underway(), {now: 1_000 + 31_000, wall: WALL + 31_000});
@@ -84,7 +84,7 @@ test('US-072 AC-005: a position becomes stale after 30 s without a word from the
   assert.equal(seen(underway(), {now: 1_000 + 75_000}).age, 'Last updated 1 minute ago');
 });
 
-test('US-072 AC-005: a position that the gateway calls stale is stale whatever the local clock says', () => {
+test('US-072 AC-005: a position that the gateway calls stale is stale, whatever the local clock shows', () => {
   const stale = {tracking: 'stale', text: 'stale', positionAgeMs: 12_000, unavailable: 'unavailable_network'};
   const view = underway('service', stale);
   const {isStale, detail} = seen(view);
@@ -92,7 +92,7 @@ test('US-072 AC-005: a position that the gateway calls stale is stale whatever t
   assert.match(detail, /^Your technician’s phone has no signal. Last seen 12 seconds ago.$/);
 });
 
-test('while the gateway sends something it decides what is stale, as its setting says', () => {
+test('while the gateway sends messages, its setting decides what is stale', () => {
   const later = (heardAgo) => seen(underway(), {now: 1_000 + 90_000, wall: WALL + 90_000, heardAt: WALL + 90_000 - heardAgo});
   assert.deepEqual([later(20_000).isStale, later(20_000).age], [false, 'Live']);
   assert.deepEqual([later(31_000).isStale, later(31_000).age], [true, 'Last updated 1 minute ago']);
@@ -108,7 +108,7 @@ test('US-072 AC-007: without an arrival time the map stays', () => {
   assert.deepEqual([isMapped, eta, mapDescription], [true, 'ETA unavailable', 'Your technician is 2.5 miles away.']);
 });
 
-test('US-072 BR-002: the page says when the sharing time limit is reached', () => {
+test('US-072 BR-002: the page shows when the sharing time limit is reached', () => {
   const ended = {tracking: 'ended', text: 'ended_time_limit', reason: 'time_limit', travelDeadline: WALL - 1};
   const view = underway('service', ended);
   assert.match(seen(view).detail, /^Live location has ended for this trip/);
@@ -148,7 +148,7 @@ test('the title of the tab contains the arrival, as long as there is one', () =>
   assert.equal(seen(viewOf('delivery', 'delivered')).tab, 'Delivered at 2:32 PM');
 });
 
-test('D17: a rider who has been silent for long is not "lost for a moment": the page says since when', () => {
+test('D17: a rider who has been silent for long is not "lost for a moment": the page shows since when', () => {
   const silent = {lastSeenAt: WALL - 45 * 60_000, unavailable: 'unavailable_no_fix'};
   assert.equal(seen(viewOf('delivery', 'in_transit', silent)).detail,
     'Your rider\u2019s phone isn\u2019t sending its location. Last seen 45 minutes ago.');
@@ -190,7 +190,7 @@ test('CUS-027 AC-005: a delivered order has the headline Delivered with the time
   assert.deepEqual(seen(view).steps.map(({note}) => note).slice(-2), ['Done', 'At 2:32 PM']);
 });
 
-test('the headline of a job that is done has its time in both languages, until the time alone would say too little', () => {
+test('the headline of a completed job has its time in both languages, until the time alone would be unclear', () => {
   assert.equal(seen(viewOf('service', 'completed')).headline, 'Completed at 2:32 PM');
   const german = {language: 'de', locale: 'de-DE'};
   assert.equal(seen(viewOf('delivery', 'delivered'), german).headline, 'Geliefert um 14:32');
@@ -198,7 +198,7 @@ test('the headline of a job that is done has its time in both languages, until t
   assert.equal(seen(viewOf('delivery', 'delivered'), {wall: WALL + 24 * 3_600_000}).headline, 'Delivered');
 });
 
-test('CUS-027 AC-006: a cancelled order ends with a step that says so', () => {
+test('CUS-027 AC-006: a cancelled order ends with a step that shows the cancellation', () => {
   const before = viewOf('delivery', 'preparing');
   const event = {type: 'status', epoch: 'e', prev: '5-0', id: '6-0', status: 'cancelled', at: WALL};
   const {view} = reduce(before, event, 2_000);
@@ -213,7 +213,7 @@ test('CUS-027 AC-006: a cancelled order ends with a step that says so', () => {
   assert.equal(seen(viewOf('service', 'cancelled')).headline, 'Your visit was cancelled');
 });
 
-test('D15: the step at which a job was cancelled stays, and those after it are gone', () => {
+test('D15: the step at which a job was cancelled stays, and later ones are removed', () => {
   const event = {type: 'status', epoch: 'e', prev: '5-0', id: '6-0', status: 'cancelled', at: WALL};
   const {view} = reduce(viewOf('service', 'assigned'), event, 2_000);
   const [first, second, ...others] = seen(view).steps;
@@ -221,7 +221,7 @@ test('D15: the step at which a job was cancelled stays, and those after it are g
   assert.deepEqual([second.label, second.state, others], ['Cancelled', 'over', []]);
 });
 
-test('CUS-027 AC-007: the page says that no rider was found, and what happens next', () => {
+test('CUS-027 AC-007: the page shows that no rider was found, and what happens next', () => {
   const before = viewOf('delivery', 'ready_for_pickup');
   const event = {type: 'status', epoch: 'e', prev: '5-0', id: '6-0', status: 'allocation_failed', at: WALL};
   const {view} = reduce(before, event, 2_000);
@@ -250,7 +250,7 @@ test('a sentence names the rider of a delivery and falls back to an operator\u20
   assert.equal(detail, 'Sharing is paused.');
 });
 
-test('at the door the page says that the rider is here instead of a distance of 0', () => {
+test('at the door the page shows that the rider is here instead of a distance of 0', () => {
   const near = (meters) => underway('delivery', {position: {id: '1', at: 1, ...onward(HOME, 200, meters)}});
   assert.equal(seen(near(3)).mapDescription, 'Your rider is here.');
   assert.match(seen(near(60)).mapDescription, /^Your rider is 200 feet away/);
@@ -308,7 +308,7 @@ test('the map shows shop and home until the rider has a position, but not instea
   assert.equal(previewed(viewOf('service', 'on_the_way')), false);
 });
 
-test('who is coming has a name, a vehicle and a contact in the reader’s language, and is nobody without a card', () => {
+test('the rider has a name, a vehicle and a contact in the reader’s language, and is not shown without a card', () => {
   const card = {name: 'Rosa', vehicle: 'cargo_bike', plate: 'AB 1', contact: 'tel:+390612345,42', photo: 'https://p.example/r'};
   const {who} = seen(underway('delivery', {riderCard: card}));
   assert.deepEqual(who, {
@@ -325,13 +325,13 @@ test('who is coming has a name, a vehicle and a contact in the reader’s langua
   assert.equal(seen(underway('delivery', {riderCard: {name: 'x', contact: 'javascript:alert(1)'}})).who.contact, null);
 });
 
-test('an open connection clears connection errors but not what the gateway said about the job', () => {
+test('an open connection clears connection errors but not the gateway\u2019s messages about the job', () => {
   const view = underway();
   assert.equal(refusalOnceOpen('down', view), null);
   assert.equal(refusalOnceOpen('limited', unknownView('job-1')), null);
   const refused = reduce(unknownView('job-1'), {type: 'error', code: 'not_found', message: ''}, 1_000).view;
   assert.equal(refusalOnceOpen('unknown', refused), 'unknown');
-  // These came with the first state; the socket has not answered yet.
+  // These are part of the first state; the socket has sent nothing yet.
   for (const said of ['unknown', 'expired']) assert.equal(refusalOnceOpen(said, unknownView('job-1')), said);
   for (const reason of ['revoked', 'reassigned']) {
     const ended = reduce(view, {type: 'ended', reason}, 1_000).view;

@@ -1,4 +1,4 @@
-// What was promised, how it turned out, and what happened so far.
+// The promised time, whether it was met, and the times of the steps so far.
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
@@ -33,7 +33,7 @@ test('a range of times is written like every other time, in both languages', () 
   assert.deepEqual([range(0, 'en'), range(0, 'de')], ['6:36 AM', '6:36']);
 });
 
-test('the end says who came and how long it took, as far as it is known', () => {
+test('the end shows who came and how long it took, as far as it is known', () => {
   const told = (story, kind = 'delivery', language = 'en') =>
     outcome({}, {kind, story: {times: {}, rider: null, ...story}, locale: language}, allWords[language]);
   const times = {pending_vendor_acceptance: UNTIL, delivered: UNTIL + 34 * 60_000};
@@ -59,7 +59,7 @@ test('times come from the page and from messages, and messages are newer', () =>
   assert.deepEqual(story.shop, {lat: 1, lon: 2});
 });
 
-test('the name of the rider stays when the card goes with the end, and another rider brings another name', () => {
+test('the rider\u2019s name stays when the end removes the card, and another rider has another name', () => {
   const story = new Story();
   story.take(seen('in_transit', {riderCard: {name: 'Rosa'}}));
   story.take(seen('delivered'));

@@ -64,7 +64,7 @@ test('nothing is offered without a key, a secure context or the browser\'s inter
   assert.equal(button.hidden, true);
 });
 
-test('switching it on subscribes, tells the gateway, and gives the worker the text and the address', async (run) => {
+test('switching it on subscribes, notifies the gateway, and passes the text and the URL to the worker', async (run) => {
   ownClock(run);
   const {near, button, log, attributes} = made();
   near.show(COMING, null);
@@ -88,7 +88,7 @@ test('switching it on subscribes, tells the gateway, and gives the worker the te
   assert.equal(button.textContent, words.tellOn);
 });
 
-test('a refused or dismissed question and a failure are shown and said, and change nothing', async (run) => {
+test('a refused or dismissed question and a failure are shown and announced, and change nothing', async (run) => {
   ownClock(run);
   for (const [permission, text] of [['denied', words.tellDenied], ['default', words.tellDismissed]]) {
     const refused = made({permission});
@@ -121,7 +121,7 @@ test('without a service worker a press fails after 10 s, and the button works ag
   assert.equal(result.hidden, true);
 });
 
-test('a page that is opened again, perhaps in another language, gives the worker its texts', async () => {
+test('a page that is opened again, perhaps in another language, passes its texts to the worker', async () => {
   const {near, button, log} = made({kept: new Response('{}')});
   await settled();
   near.show({...COMING, known: false}, null);

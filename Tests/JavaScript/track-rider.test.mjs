@@ -1,4 +1,4 @@
-// Who is coming: what the panel shows, and which photos a page may load.
+// The rider's card: what the panel shows, and which photos a page may load.
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
@@ -13,7 +13,7 @@ const ROSA = {
   contact: {href: 'tel:+390612345', text: 'Call Rosa'},
 };
 
-test('a photo is loaded only from an origin that the operator named', () => {
+test('a photo is loaded only from an origin that the operator configured', () => {
   for (const photo of ['https://a.example/x.png', 'https://a.example:443/x', 'https://b.example:8443/y?z']) {
     assert.equal(isAllowed(photo, ORIGINS), true, photo);
   }
@@ -26,7 +26,7 @@ test('a photo is loaded only from an origin that the operator named', () => {
   assert.equal(isAllowed('https://a.example/x', ''), false);
 });
 
-test('the panel shows text, a photo and a link, and nothing of it stays when nobody comes', () => {
+test('the panel shows text, a photo and a link, and is empty when nobody comes', () => {
   const place = new Place();
   const panel = new RiderPanel(place, {origins: ORIGINS});
   assert.equal(place.hidden, true);

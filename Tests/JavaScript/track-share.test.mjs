@@ -29,7 +29,7 @@ test('the system shares the link, and closing its sheet does nothing', async () 
   assert.deepEqual([said, closed.said], [[], []]);
 });
 
-test('without the system\'s sheet, or if it fails, the link is copied and the button says so for a moment', async () => {
+test('without the system\'s sheet, or if it fails, the link is copied and the button briefly shows that', async () => {
   for (const share of [undefined, async () => { throw new Error('not allowed'); }]) {
     const copied = [];
     const {button, said, timers, share: shown} = made({share, clipboard: {writeText: async (text) => { copied.push(text); }}});
@@ -41,7 +41,7 @@ test('without the system\'s sheet, or if it fails, the link is copied and the bu
   }
 });
 
-test('a failed copy is admitted, where people see it, and where nothing is possible nothing is offered', async () => {
+test('a failed copy is shown where people see it, and without a way to share, none is offered', async () => {
   const {button, said, failure, share: refused} = made({clipboard: {writeText: async () => { throw new Error('denied'); }}});
   await button.press();
   assert.deepEqual([said, failure.textContent, failure.hidden], [['Not copied'], 'Not copied', false]);

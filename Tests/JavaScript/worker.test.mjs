@@ -36,7 +36,7 @@ class Caches {
   get text() { return JSON.stringify([...this.all].map(([name, entries]) => [name, [...entries]])); }
 }
 
-/** A worker and its network, which gives the answers of `network`. @param prefix the path below which the gateway is */
+/** A worker and its network, which gives the responses of `network`. @param prefix the path below which the gateway is */
 function worker(network, prefix = '') {
   const listeners = {};
   const caches = new Caches();
@@ -153,7 +153,7 @@ test('the last state is cached without locations, per person and with its time',
   await assert.rejects(world.get('/track/j1', {authorization: `Link ${'0'.repeat(32)}`}));
 });
 
-test('of what the page shows besides the snapshot only the times of the steps are cached', async () => {
+test('besides the snapshot, only the times of the steps are cached', async () => {
   const more = {times: {accepted: 1795248617611}, shop: {lat: 41.7654, lon: 12.6543}, rider: 'Ugo'};
   const world = worker(() => new Response(`<html><script type="application/json" id="first">${
     JSON.stringify(snapshot)}</script><script type="application/json" id="more">${JSON.stringify(more)}</script></html>`));
@@ -279,14 +279,14 @@ test('a page that needs the present gets no cached state', async () => {
   assert.equal((await world.get('/track/j1', {authorization: ANNA})).status, 200);
 });
 
-test('a message that comes twice has the texts and the address twice, and they are forgotten afterwards', async () => {
+test('a message that arrives twice has the texts and the URL twice, and they are forgotten afterwards', async () => {
   const world = worker(() => page());
   const url = `${ORIGIN}/track/j1#secret`;
   const message = {data: {json: () => ({type: 'near', job: 'j1'})}};
   const open = () => world.get('/track/j1', {authorization: ANNA});
   await world.dispatch('message', {data: {type: 'near', job: 'j1', title: 'Gleich da', body: 'Ihre Bestellung', url}});
   await world.dispatch('push', message);
-  // The page asks for this to know that a message is still to come.
+  // The page queries this to find out whether a message is still to come.
   assert.ok(!world.caches.all.get('enroute-states-1').has(`${ORIGIN}/near/j1`));
   await open();
   await world.dispatch('push', message);

@@ -34,7 +34,7 @@ import Testing
         #expect(section.state == .ok && section.verdict == "2 followers on g1 (2).")
     }
 
-    @Test func `followers that have not left, but to whose channels no event loop is subscribed, receive nothing`()
+    @Test func `followers that have not left receive nothing if no event loop is subscribed to their channels`()
         throws
     {
         let section = try Self.watching(reported: 2, departed: 1, subscribers: 0)

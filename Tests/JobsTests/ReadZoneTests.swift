@@ -4,7 +4,7 @@ import Testing
 
 @testable import Jobs
 
-/// What the reader of zones reads next.
+/// The zones that the reader reads next.
 @Suite struct ReadZoneTests {
     private static func isWhole(_ due: ReadZone.Due?) -> Bool { if case .whole = due { true } else { false } }
 

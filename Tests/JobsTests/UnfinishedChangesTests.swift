@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    /// What was counted.
+    /// The counters so far.
     private let counts = SharedCounts()
 
     private func changes() -> UnfinishedChanges {

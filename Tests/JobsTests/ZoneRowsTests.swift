@@ -4,7 +4,7 @@ import Testing
 
 @testable import Jobs
 
-/// What the reads of a zone change for its watchers.
+/// The changes that reads of a zone cause for its watchers.
 @Suite struct ZoneRowsTests {
     private static func row(_ name: String, _ status: JobStatus = .accepted, deadline: Int64? = nil) -> JobRow {
         JobRow(

@@ -142,7 +142,7 @@ import Testing
         #expect(absent.naming("/a") == absent)
     }
 
-    @Test func `a missing file is named`() {
+    @Test func `the error for a missing file contains its path`() {
         #expect {
             try Journey.load(path: "/nowhere/trip.gpx")
         } throws: { "\($0)".contains("/nowhere/trip.gpx cannot be read: the file does not exist") }

@@ -26,7 +26,7 @@ struct History: Sendable {
         var state: RiderState
     }
 
-    /// An order that explains every answer; `nil` when there is none.
+    /// An order that explains every reply; `nil` if there is none.
     func linearization(from start: RiderState = RiderState()) -> [Int]? {
         precondition(self.events.count <= 64, "a history of \(self.events.count) calls is too long")
         var visited: Set<Visited> = []
@@ -61,7 +61,8 @@ struct History: Sendable {
     /// The answers of the master that died: they must be explained even if they were lost later.
     var beforeFailover: History { self.withUnknown { $0.isLater } }
 
-    /// What remains after a failover: calls that may have been lost were perhaps never executed, so their answers do not count.
+    /// The history without the calls that a failover may have lost: perhaps they were never executed, so their replies
+    /// do not count.
     var afterFailover: History { self.withUnknown { $0.isForgettable } }
 
     private func withUnknown(_ isReplicationUnconfirmed: (Event) -> Bool) -> History {

@@ -1,5 +1,5 @@
-// What four clients request in one history, and which of their calls fail: drawn from a seed, so that it can be repeated
-// (though Redis may execute it in another order).
+// The requests of four clients in one history, and which of their calls fail. Derived from a seed, so that it can be
+// repeated, although Redis may execute it in another order.
 
 import Resilience
 

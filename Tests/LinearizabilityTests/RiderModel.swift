@@ -1,5 +1,5 @@
-// The sequential model of a rider, which must explain every history of concurrent calls. A value of a few bits, without Redis,
-// clocks or versions; where the clock matters, both outcomes are possible.
+// The sequential model of a rider, which must explain every history of concurrent calls. A value of a few bits, without
+// Redis, clocks or versions. If the clock matters, both outcomes are possible.
 
 /// The rider's state between two calls. Initially offline, approved, without a task.
 struct RiderState: Hashable, Sendable {
@@ -38,7 +38,7 @@ enum Answer: Hashable, Sendable {
 }
 
 extension RiderState {
-    /// The possible answers in this state, with the next state: one, or two where the clock decides.
+    /// The possible replies in this state, with the next state: one, or two if the clock decides.
     func outcomes(of call: Call) -> [(answer: Answer, after: RiderState)] {
         var after = self
         switch call {

@@ -1,5 +1,5 @@
-// What executes the calls of a history: the scripts, through the typed calls of LiveState, or, as a negative control that the
-// checker must reject, the same steps as separate commands.
+// Executes the calls of a history: with the scripts, through the typed calls of LiveState, or, as a negative control
+// that the checker must reject, with the same steps as separate commands.
 
 import EnrouteWire
 import LiveState
@@ -18,7 +18,7 @@ struct Reply: Sendable {
     var isDurable = false
 }
 
-/// Each zone has its own jobs: none is shared.
+/// Each zone has its own jobs and shares none.
 func rider(of zone: ZoneID) -> PersonID { PersonID("r-\(zone)")! }
 let theJobs = (0..<3).map { JobID("job-\($0)")! }
 

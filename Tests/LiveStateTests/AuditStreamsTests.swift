@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: [AuditEntry.Stream.access, .audit])
-    func `a key of another type is named when its stream is read or written`(stream: AuditEntry.Stream) async throws {
+    func `a key of another type is reported when its stream is used`(stream: AuditEntry.Stream) async throws {
         try await Stage.set { stage in
             let streams = AuditStreams(ledger: stage.client, settings: stage.settings)
             let key = stage.keyspace.stream(stream)

@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `a side status keeps the last step that it may follow`() {
+    @Test func `a status off the path keeps the last step that it may follow`() {
         #expect(JobKind.delivery.reached(returningTo: .cancelled, from: .delivered) == .inTransit)
         #expect(JobKind.delivery.reached(returningTo: .cancelled, from: .preparing) == .preparing)
         #expect(JobKind.delivery.reached(returningTo: .allocationFailed, from: .inTransit) == .readyForPickup)

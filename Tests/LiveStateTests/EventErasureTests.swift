@@ -62,7 +62,7 @@ import Testing
         guard case .erased = erased else { throw BadMessage("\(erased)") }
     }
 
-    @Test func `an erasure that is repeated while the endpoint is down keeps the event about it, which is due at once`()
+    @Test func `a repeated erasure while the endpoint is down keeps the event about it, which is due at once`()
         async throws
     {
         try await self.stage { stage, store in
@@ -71,7 +71,7 @@ import Testing
             _ = try await stage.ledger.eraseEvents(of: Stage.job).get()
             #expect(try await self.waiting(stage).isEmpty)
             #expect(try await store.waitingSubjects("wh_1").isEmpty)
-            // From the memory of a gateway, and what the worker reads while the search is still running.
+            // Events from the memory of a gateway, and those that the worker reads while the search is still running.
             try await self.park([self.event(1, .created), self.event(2, .erased)], store)
             try await self.eraseRecord(stage)
             for _ in 0..<2 { _ = try await stage.ledger.eraseRemainingEvents(of: Stage.job).get() }
@@ -216,7 +216,7 @@ import Testing
                     #expect(!isAppended)
                 }
             }
-            // The erasure itself may be repeated, a new job is not affected, and neither is a job whose id starts alike.
+            // The erasure itself may be repeated. Neither a new job nor a job whose id starts alike is affected.
             #expect(try await store.streams.forward(erased))
             #expect(try await store.streams.forward(self.event(4, .created, epoch: "epoch-2")))
             #expect(try await store.streams.forward(self.event(5, .created, epoch: "epoch-")))

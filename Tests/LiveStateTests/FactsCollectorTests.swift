@@ -6,7 +6,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// What is read for an explanation, from real servers.
+/// The facts that are read for an explanation, from real servers.
 @Suite struct FactsCollectorTests {
     private static let settings = LiveStateSettings()
     private static let keyspace = Keyspace()
@@ -199,7 +199,7 @@ import Testing
         "!", "\u{FF}\u{1B}[2J", "9223372036854775807", "-1", "nan", String(repeating: "A", count: 70_000),
     ]
 
-    @Test func `without Redis no call fails, and the unavailable role is named`() async throws {
+    @Test func `without Redis no call fails, and the unavailable role is reported`() async throws {
         let client = try await RedisClient.made(at: RedisAddress(endpoint: .unix(path: "/nowhere.sock")))
         let facts = try await Self.collector(client, client).facts(of: Stage.job)
         #expect(Set(facts.failures.map(\.role)) == [.live, .ledger] && facts.failures.allSatisfy { $0.error.isOutage })

@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `an answer that could not be stored during an outage is stored after it`() async throws {
+    @Test func `a response that could not be stored during an outage is stored after it`() async throws {
         try await Self.set { redis, records in
             let claim = try #require(try await Self.claim("k", records))
             await redis.crash()

@@ -16,7 +16,7 @@ import Testing
     private static let persists = Finding(
         .error, .live, .persistence, what: "It persists.", why: "w", remedy: "redis-cli -p 2")
 
-    @Test func `findings that differ name their master, and those that do not are reported once`() {
+    @Test func `findings that differ contain their master, and equal ones are reported once`() {
         let masters = [
             Self.master("a:1", [Self.clean, Self.version]), Self.master("b:2", [Self.persists, Self.version]),
             Self.master("c:3", [Self.clean, Self.version]),
@@ -29,7 +29,7 @@ import Testing
         #expect(masters.findings.first?.remedy == "redis-cli -p 2")
     }
 
-    @Test func `findings about a single master do not name it`() {
+    @Test func `findings about a single master do not contain its name`() {
         #expect([Self.master("a:1", [Self.persists])].findings == [Self.persists])
         #expect([InspectedMaster]().findings == [] && [InspectedMaster]().together == nil)
     }

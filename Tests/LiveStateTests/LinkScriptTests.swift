@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `a link that does not exist or has expired gives no lease`() async throws {
+    @Test func `a link that does not exist or has expired grants no lease`() async throws {
         try await Stage.set { stage in
             #expect(try await self.join(stage, "a") == .answer(0))
             #expect(try await stage.client.dump().isEmpty)
@@ -111,7 +111,7 @@ import Testing
             try await call.refuses(
                 (badNames + [""]).map { (0, $0, "session must be") } + leases.map { (1, $0, "lease_ms must be") },
                 on: stage)
-            // No refused call has taken a lease, so both leases of the link are still free.
+            // No refused call has acquired a lease, so both leases of the link are still free.
             for session in ["s1", "s2"] {
                 #expect(try await self.join(stage, session) == .answer(1, "job-7", expires, "anna"))
             }

@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    /// What is stored, the device that resumes, and the device that reports afterwards.
+    /// The stored device, the device that resumes, and the device that reports afterwards.
     @Test(arguments: [
         ("~a", "~b", "~a"), ("~a", "~a", "~a"), ("phone-1", "~b", "~b"), ("~a", "phone-1", "phone-1"), ("", "~b", "~b"),
     ])

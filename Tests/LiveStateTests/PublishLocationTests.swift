@@ -66,7 +66,7 @@ import Testing
             try await stage.client.run("SET", stage.travelKey, "1 9000000000000 rider-1 ~a")
             #expect(self.id(try await self.publish(stage, at: now, device: "~a")) != nil)
             #expect(try await self.publish(stage, at: now + 1, device: "~b") == .answer(-6))
-            // It reports every 20 s, as the gateway asks when nobody follows.
+            // It reports every 20 s, as the gateway requests when nobody follows.
             try await self.store(stage, millisecondsAgo: 21_000)
             #expect(try await self.publish(stage, at: now + 1, device: "~b") == .answer(-6))
             try await self.store(stage, millisecondsAgo: 30_500)

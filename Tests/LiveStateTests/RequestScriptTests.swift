@@ -31,7 +31,7 @@ import Testing
         try await stage.client.run("PTTL", self.key(stage)[0]).integer ?? 0
     }
 
-    @Test func `one request gets the claim, others wait, and afterwards all get the stored answer`() async throws {
+    @Test func `one request gets the claim, others wait, and afterwards all get the stored response`() async throws {
         try await Stage.set { stage in
             #expect(try await self.claim(stage, 0) == .answer(1))
             try await stage.leavesEverythingUnchanged {
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `an answer and an unresolved request are each remembered for the retention in the call`()
+    @Test func `a response and an unresolved request are each remembered for the retention in the call`()
         async throws
     {
         try await Stage.set { stage in
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `a claim that expired or was given up goes to the next identical request`() async throws {
+    @Test func `after a claim expires or is released, the next identical request gets it`() async throws {
         try await Stage.set { stage in
             #expect(try await self.claim(stage, 0, lease: "1") == .answer(1))
             let isNext = try await eventually { try await self.claim(stage, 1) == .answer(2) }
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `a bad argument of either is refused by name before anything is written`() async throws {
+    @Test func `a bad argument of claim and settle is refused by name before anything is written`() async throws {
         try await Stage.set { stage in
             try await ValidCall(
                 script: Scripts.claimRequest, keys: self.key(stage),

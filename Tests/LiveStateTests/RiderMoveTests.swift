@@ -21,7 +21,7 @@ import Testing
         try await stage.client.run("PTTL", stage.keyspace.moving(ZoneStage.rider)).integer ?? 0
     }
 
-    /// The rider has left its zone when a key of the wrong type stops what follows.
+    /// The rider has left its zone when a key of the wrong type prevents the next step.
     private static func interruptMove(_ stage: ZoneStage, at obstacle: String) async throws {
         try await stage.client.run("DEL", obstacle)
         try await stage.client.run("SET", obstacle, "in the way")

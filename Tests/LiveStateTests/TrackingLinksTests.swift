@@ -157,7 +157,7 @@ import Testing
                 Scripts.issueLink, keys: [stage.keyspace.link(id)],
                 [Stage.job.text, "5", "60000", "service", Stage.customer.text])
             #expect(written == .answer(0))
-            // What stays for a minute is empty.
+            // The key that stays for a minute is empty.
             let left = try await stage.client.run("HGETALL", stage.keyspace.link(id)).array?.map(\.text)
             #expect(left == ["dropped", "1"])
             #expect((1...60_000).contains(try await stage.client.timeLeft(of: stage.keyspace.link(id))))

@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func `a webhook is removed with its events, whatever else is in the set of what is due`() async throws {
+    @Test func `a webhook is removed with its events, whatever else the set of due items contains`() async throws {
         try await self.stage { stage, store, _ in
             #expect(try await store.park(self.event(1), for: "wh_1", attempts: 1, due: self.now, by: Self.me))
             let due = stage.keyspace.due(ofWebhook: "wh_1")
@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    @Test func `a webhook is switched on whatever its set of what is due contains`() async throws {
+    @Test func `a webhook is switched on whatever its set of due items contains`() async throws {
         try await self.stage { stage, store, _ in
             try await store.note(.off(reason: "status 410"), about: "wh_1", by: Self.me)
             try await stage.client.run("SET", stage.keyspace.due(ofWebhook: "wh_1"), "x")

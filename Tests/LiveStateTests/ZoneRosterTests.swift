@@ -58,7 +58,7 @@ import Testing
             let silent = (0..<Riders.maxOnlineRiders + 100).map { PersonID("idle-\($0)")! }
             for rider in silent { try await stage.online(rider) }
             for rider in silent { try await Self.unreachable(rider, stage) }
-            // Their names come last, and their next checks first.
+            // Their ids come last, and their next checks are due first.
             let (free, busy, full) = (Self.riders("z-1", "z-2", "z-3"), PersonID("z-4")!, PersonID("z-5")!)
             for rider in free { try await stage.online(rider) }
             try await stage.online(busy, capacity: 2)

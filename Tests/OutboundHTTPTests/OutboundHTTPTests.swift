@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test func `a CA file without a certificate is named in the error`() throws {
+    @Test func `the error for a CA file without a certificate contains its path`() throws {
         let path = FileManager.default.temporaryDirectory.appending(path: "none-\(UUID()).pem").path
         #expect {
             try OutboundHTTP(authorities: path, longestWait: .seconds(1), longestAnswer: 1)

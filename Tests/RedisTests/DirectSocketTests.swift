@@ -56,7 +56,7 @@ import Testing
             let ended = loop.makePromise(of: Void.self)
             server.freeze()
             try await loop.submit {
-                // The loop has not noticed that the server is gone, so the kernel reports it for the next write.
+                // The loop has not noticed that the server has exited, so the kernel reports it at the next write.
                 server.crash()
                 while server.isRunning { sched_yield() }
                 for _ in 0..<count {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Redis
 
-/// What is read from the reply of INFO replication.
+/// The values parsed from the reply to INFO replication.
 @Suite struct ReplicationInfoTests {
     private static let master = """
         # Replication

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Redis
 
-/// A Sentinel may announce a new master seconds after another one has named it in replies to queries.
+/// A Sentinel may announce a new master seconds after another one has reported it in replies to queries.
 @Suite struct SentinelAnnouncementTests {
     /// A Sentinel that the test controls.
     private struct Sentinel {

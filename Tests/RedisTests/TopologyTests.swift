@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `the error of a client without TLS says that the port may use TLS`() async throws {
+    @Test func `the error of a client without TLS suggests that the port may use TLS`() async throws {
         try await TLSRedis.running { server in
             let error = try await Self.startFailure("redis://localhost:\(server.port)")
             guard case .unreachable(_, let reason)? = error else {
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `missing TLS files are named in the error`() async throws {
+    @Test func `the error for missing TLS files contains their paths`() async throws {
         let error = try await Self.startFailure("rediss://localhost:1?ca=/no/such/file")
         guard case .invalidTLS(files: ["/no/such/file"], reason: "no such file")? = error else {
             Issue.record("\(error as Any)")

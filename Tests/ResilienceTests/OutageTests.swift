@@ -1,4 +1,4 @@
-// When clients are told that what they see may be stale, and when that it is current again.
+// When clients are notified that their view may be stale, and when that it is current again.
 
 import Resilience
 import Testing

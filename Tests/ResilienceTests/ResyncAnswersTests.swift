@@ -1,4 +1,5 @@
-// What follows an answer: rest, a second check, a repair, a retry; and that an unfollowed job leaves nothing behind.
+// What follows the result of a read: a rest, a second check, a repair or a retry. An unfollowed job leaves nothing
+// behind.
 
 import Resilience
 import Testing

@@ -1,7 +1,7 @@
 import Resilience
 import Testing
 
-/// How long a request has been waiting, on a loop that stood still meanwhile. Times in ms.
+/// How long a request has been waiting, on a loop that was blocked meanwhile. Times in ms.
 @Suite struct StallWatchTests {
     private var watch = StallWatch(now: 0)
 

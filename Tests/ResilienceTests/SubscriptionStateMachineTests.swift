@@ -1,4 +1,4 @@
-// The channels of a connection without I/O: what is requested, what counts, what must be read again.
+// The channels of a connection without I/O: what is requested, what counts, and what must be read again.
 
 import Testing
 

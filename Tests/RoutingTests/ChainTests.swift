@@ -35,7 +35,7 @@ import Testing
         #expect(Self.asked(failure, seconds: 7300).prefix(2) == [0, seconds])
     }
 
-    @Test func `no route between two points is a valid answer`() {
+    @Test func `no route between two points is a valid response`() {
         #expect(Self.asked(.noRoute, seconds: 50).count == 50 && Self.asked(.noPlace, seconds: 50).count == 50)
     }
 
@@ -111,7 +111,7 @@ import Testing
             ("Wed, 31 Dec 2025 23:00:00 GMT", "Thu, 01 Jan 2026 00:00:00 GMT", 0),
             ("Wed, 31 Dec 2025 25:00:00 GMT", "Thu, 01 Jan 2026 00:00:00 GMT", nil),
         ] as [(String, String?, Int?)])
-    func `Retry-After is a number of seconds, or a date by the answer's own clock`(
+    func `Retry-After is a number of seconds, or a date by the response's own clock`(
         text: String, date: String?, seconds: Int?
     ) {
         #expect(RetryAfter.seconds(text, date: date) == seconds)

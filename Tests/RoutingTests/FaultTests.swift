@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `the first answer is used, and no other provider is queried`() async throws {
+    @Test func `the first response is used, and no other provider is queried`() async throws {
         try await Self.site(azure: ProviderFixtures.azureMaps) { site in
             let found = await site.find()
             #expect(found?.source == .azureMaps && found?.answer.seconds == 1020)
@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test(arguments: [ProviderServer.Answer.silence, .stuck(#"{"type":"#)])
-    func `a provider that is silent or stops in the middle times out, and the next one answers`(
+    func `a provider that is silent or stops halfway times out, and the next one answers`(
         answer: ProviderServer.Answer
     ) async throws {
         try await Self.site(azure: { _ in answer }, longestWait: .milliseconds(500)) { site in
@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    @Test func `when there is no route there is no answer, and no provider is avoided for it`() async throws {
+    @Test func `a missing route is no failure of the provider`() async throws {
         let none = ProviderServer.Answer.json(#"{"code":"NoRoute"}"#)
         try await Self.site(azure: { _ in .json(#"{"features":[]}"#) }, osrm: { _ in none }) { site in
             for number in 0..<5 { #expect(await site.find(number) == nil) }

@@ -22,12 +22,12 @@ import Testing
         }
     }
 
-    @Test func `a query to OSRM has longitude first, and its answer ignores traffic`() async throws {
+    @Test func `a query to OSRM has longitude first, and its response ignores traffic`() async throws {
         let answer = try await Self.ask(ProviderFixtures.osrm) { try OSRM(url: $0) }.get()
         #expect(answer.seconds == 731.5 && answer.meters == 8104.2 && !answer.knowsTraffic)
     }
 
-    @Test func `a query to Mapbox has longitude first and the key, and its answer includes traffic`() async throws {
+    @Test func `a query to Mapbox has longitude first and the key, and its response includes traffic`() async throws {
         let answer = try await Self.ask(ProviderFixtures.mapbox) {
             try MapboxDirections(key: ProviderFixtures.key, url: $0)
         }.get()
@@ -43,7 +43,7 @@ import Testing
         #expect(answer.seconds == 1020 && answer.meters == 8125 && answer.knowsTraffic)
     }
 
-    @Test func `the answers of all three providers contain the line along streets`() async throws {
+    @Test func `the responses of all three providers contain the line along streets`() async throws {
         let way = ProviderFixtures.way.map { Coordinate(latitude: $0.0, longitude: $0.1)! }
         let osrm = try await Self.ask(ProviderFixtures.osrm) { try OSRM(url: $0) }.get()
         let mapbox = try await Self.ask(ProviderFixtures.mapbox) {
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    // MARK: answers
+    // MARK: responses
 
     private static func response(_ text: String, _ status: Int = 200) -> ProviderResponse {
         ProviderResponse(status: status, body: Array(text.utf8))
@@ -145,7 +145,7 @@ import Testing
             .malformed("the time is impossible on this route")
         ), ("", 500, .status(500)), ("", 429, .throttled(retryAfterSeconds: nil)), ("", 302, .redirected),
     ])
-    func `an invalid answer is refused with the reason`(text: String, status: Int, failure: ProviderFailure) throws {
+    func `an invalid response is refused with the reason`(text: String, status: Int, failure: ProviderFailure) throws {
         let osrm = try OSRM(url: "http://localhost")
         #expect(throws: failure) { try osrm.answer(Self.response(text, status)) }
     }
@@ -158,7 +158,7 @@ import Testing
         (#"{"code":"NoSegment"}"#, 200, .noRoute), (#"{"code":"ProfileNotFound"}"#, 404, .status(404)),
         ("", 422, .status(422)), (#"{"code":"InvalidInput"}"#, 403, .keyRefused),
     ])
-    func `an answer of Mapbox without a route says whether the places are the reason`(
+    func `a response of Mapbox without a route shows whether the places are the reason`(
         text: String, status: Int, failure: ProviderFailure
     ) throws {
         let mapbox = try MapboxDirections(key: ProviderFixtures.key)
@@ -175,7 +175,7 @@ import Testing
         ("NO_ROUTE_FOUND", 400, .status(400)), (#"{"error":{"code":"NO_ROUTE_FOUND"}}"#, 403, .keyRefused),
         (#"{"error":{"code":"NO_ROUTE_FOUND"}}"#, 500, .status(500)),
     ])
-    func `a status 400 of Azure Maps says whether the places are the reason`(
+    func `a status 400 of Azure Maps shows whether the places are the reason`(
         text: String, status: Int, failure: ProviderFailure
     ) throws {
         let azure = try AzureMaps(key: ProviderFixtures.key)
@@ -190,12 +190,12 @@ import Testing
             .malformed("its route has no distance or no duration")
         ),
     ])
-    func `an invalid answer of Azure Maps is refused with the reason`(text: String, failure: ProviderFailure) throws {
+    func `an invalid response of Azure Maps is refused with the reason`(text: String, failure: ProviderFailure) throws {
         let azure = try AzureMaps(key: ProviderFixtures.key)
         #expect(throws: failure) { try azure.answer(Self.response(text)) }
     }
 
-    @Test func `an answer of Azure Maps without traffic is marked as such`() throws {
+    @Test func `a response of Azure Maps without traffic is marked as such`() throws {
         let answer = try AzureMaps(key: ProviderFixtures.key).answer(
             Self.response(
                 #"{"features":[{"properties":{"type":"RoutePath","distanceInMeters":9,"durationInSeconds":8}}]}"#))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Routing
 
-/// The line in the answers of providers: bounded, simplified, and dropped if it is malformed.
+/// The line in the responses of providers: bounded, simplified, and dropped if it is malformed.
 @Suite struct RouteGeometryTests {
     private static func osrm(geometry: String) throws -> RouteAnswer {
         let text = #"{"code":"Ok","routes":[{"duration":60,"distance":900\#(geometry)}]}"#
@@ -23,7 +23,7 @@ import Testing
         "", #","geometry":null"#, #","geometry":7"#, #","geometry":"""#, #","geometry":"_p~iF""#, #","geometry":"é""#,
         #","geometry":{"type":"LineString","coordinates":[[1,2],[3,4]]}"#, #","geometry":"_p~iF~ps|U""#,
     ])
-    func `without a valid polyline an answer has a time and no line`(geometry: String) throws {
+    func `without a valid polyline a response has a time and no line`(geometry: String) throws {
         let answer = try Self.osrm(geometry: geometry)
         #expect(answer.seconds == 60 && answer.line == nil)
     }
@@ -32,7 +32,7 @@ import Testing
         "null", "7", "{}", #"{"type":"Point","coordinates":[1,2]}"#, #"{"type":"MultiLineString","coordinates":7}"#,
         #"{"type":"LineString","coordinates":[[1],[2]]}"#, #"{"type":"LineString","coordinates":[[200,100],[16,48]]}"#,
     ])
-    func `without a valid line an answer of Azure Maps has a time and no line`(geometry: String) throws {
+    func `without a valid line a response of Azure Maps has a time and no line`(geometry: String) throws {
         let answer = try Self.azure(geometry: geometry)
         #expect(answer.seconds == 60 && answer.line == nil)
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Routing
 
-/// Answers of providers that are not routes between the places of the query.
+/// Responses of providers that are not routes between the places of the query.
 @Suite struct UnreachedDestinationTests {
     private static let question = RouteQuery(places: [ProviderFixtures.station, ProviderFixtures.door])!
     /// Length of the straight line in m: 6.2 km.
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `a route does not take absurdly long`() throws {
+    @Test func `a route that takes implausibly long is refused`() throws {
         #expect(try !Self.isRoute(seconds: 86_400, meters: 8_000))
         // On foot against the wind, with a ferry.
         #expect(try Self.isRoute(seconds: 20_000, meters: 8_000))
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: [(0.0, 0.0), (200, 2_000), (86_400, 8_100)])
-    func `an answer that does not reach the destination is not a route, and the next source answers`(
+    func `a response that does not reach the destination is not a route, and the next source answers`(
         seconds: Double, meters: Double
     ) async throws {
         let events = NIOLockedValueBox<[RouteFinder.Event]>([])
@@ -82,7 +82,7 @@ import Testing
         try RouteAnswer(seconds: 900, meters: 9_000, knowsTraffic: false)
     }
 
-    @Test func `a route that costs no query is a cached or a local one, and does not hide a provider's`() async throws {
+    @Test func `only a cached or a local route costs no query, and it does not hide a provider's`() async throws {
         try await ProviderServer.running(ProviderFixtures.osrm) { server in
             try await withClient { client in
                 let finder = RouteFinder(

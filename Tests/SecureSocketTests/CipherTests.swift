@@ -1,4 +1,4 @@
-// What is negotiated, whatever a client offers: forward secrecy and authenticated encryption, or no connection.
+// The result of negotiation, whatever a client offers: forward secrecy and authenticated encryption, or no connection.
 
 import COpenSSL
 import NIOCore

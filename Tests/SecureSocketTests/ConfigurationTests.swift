@@ -22,14 +22,14 @@ import Testing
         }
     }
 
-    @Test func `a missing file is named in the error`() {
+    @Test func `the error for a missing file contains its path`() {
         let path = self.files.folder.path + "/none.pem"
         #expect(self.refusal(certificate: path) == .unreadable(path: path, reason: "No such file or directory"))
         #expect(self.refusal(key: path) == .unreadable(path: path, reason: "No such file or directory"))
         #expect("\(TLSConfigurationError.unreadable(path: path, reason: "x"))".contains(path))
     }
 
-    @Test func `a directory instead of a file is named in the error`() {
+    @Test func `the error for a directory contains its path`() {
         let path = self.files.folder.path
         #expect(self.refusal(certificate: path) == .unreadable(path: path, reason: "Is a directory"))
     }

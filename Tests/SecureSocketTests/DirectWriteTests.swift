@@ -1,4 +1,4 @@
-// The direct write: what the kernel accepts immediately, what is queued, in which order bytes are sent, and that nothing is
+// The direct write: what the kernel accepts immediately, what is queued, and in which order bytes are sent. Nothing is
 // written to a socket that no longer belongs to the connection.
 
 import Glibc
@@ -113,8 +113,8 @@ import Testing
                     outcome.value = Self.strayBytes(at: number) { socket.writeNow("secret") }
                 }
                 connection.channel.writeAndFlush(ByteBuffer(string: piece), promise: promise)
-                // The channel closes itself because the peer is gone: the handler learns that only from `channelInactive`,
-                // which comes after the promises.
+                // The channel closes itself because the peer has disconnected. The handler learns that only from
+                // `channelInactive`, after the promises.
                 try connection.channel.pipeline.syncOperations.context(handler: socket).close(promise: nil)
                 let later = Self.strayBytes(at: number) { socket.writeNow("secret") }
                 return (outcome.value.isReused && later.isReused, outcome.value.strayBytes + later.strayBytes)

@@ -63,7 +63,7 @@ final class Signal<Value: Sendable>: Sendable {
     }
 }
 
-/// What a pipeline received, in order.
+/// The events and bytes that a pipeline received, in order.
 struct Seen: Sendable {
     var bytes: [UInt8] = []
     var events: [String] = []

@@ -30,7 +30,7 @@ enum Event {
     case end
 }
 
-/// What is sent over a link.
+/// A packet on a link.
 enum Packet {
     // To the server. Each is answered, in order.
     case ping

@@ -4,9 +4,9 @@ import Resilience
 
 struct Fault {
     enum Kind {
-        /// Connections end, and the gateway learns it before or after what was in flight.
+        /// Connections end, and the gateway learns of it before or after it receives what was in flight.
         case cut, cutAtOnce
-        /// Connections are lost, and neither side learns it.
+        /// Connections are lost, and neither side learns of it.
         case vanish
         /// A path stalls: nothing is lost, everything is late.
         case stall
@@ -42,7 +42,7 @@ struct Fault {
     let kind: Kind
     let at: UInt64
     let duration: UInt64
-    /// For links, one bit each; for others, whatever they need.
+    /// For links, one bit each; for others, the data they need.
     let choice: UInt64
 
     init(kind: Kind, at: UInt64, duration: UInt64, choice: UInt64) {

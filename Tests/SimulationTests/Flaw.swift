@@ -10,7 +10,7 @@ enum Flaw: CaseIterable {
     case countsPlainly
     /// Jobs are never checked without a reason.
     case neverReconciles
-    /// Messages already shown are shown again.
+    /// Messages that were already shown are shown again.
     case showsTwice
     /// A lost and restored channel is treated as if it had never been lost.
     case ignoresRegained
@@ -18,7 +18,7 @@ enum Flaw: CaseIterable {
     case takesLateAcknowledgement
     /// `restored` is sent when connections are back, before everything is resynced.
     case restoresEarly
-    /// A snapshot is shown although a repair was requested after it had been requested.
+    /// A snapshot is shown although a repair was requested after the snapshot's read was sent.
     case believesOldSnapshot
     /// A job counts as followed, and is repaired, before its channels are acknowledged.
     case followsEarly

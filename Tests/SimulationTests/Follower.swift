@@ -1,5 +1,5 @@
-// A client that follows a job: the state of its session in the gateway, and what it was shown. Only the oracle reads the
-// latter, and the client itself when it reconnects and says what it saw last.
+// A client that follows a job: the state of its session in the gateway, and what it was shown. Only the oracle reads
+// what it was shown, and the client itself when it reconnects and sends the last event that it saw.
 
 import Fanout
 import Resilience
@@ -29,7 +29,7 @@ final class Follower {
     /// A snapshot that was read too early (`Flaw.readsBeforeSubscribing`).
     var early: Int?
 
-    // What it was shown.
+    // The events it was shown.
     /// The message of the last status; -1 for none.
     var status = -1
     /// The message of the last position, and its id since the last snapshot.

@@ -1,10 +1,10 @@
-// The invariants of every run, checked from outside: what each follower was shown against what the server holds, what clients
-// were told against the outages that happened, and what remains at the end.
+// The invariants of every run, checked from outside. The oracle compares what each follower was shown with what the
+// server holds, and the clients' notifications with the outages that happened, and checks what remains at the end.
 
 @testable import Resilience
 
 final class Oracle {
-    // Unowned here and elsewhere: the world owns what refers to it, and reference counting costs time.
+    // Unowned here and elsewhere: the world owns these objects, and reference counting costs time.
     private unowned(unsafe) let world: World
     private(set) var violation: (text: String, job: Int?)?
     private(set) var hash: UInt64 = 14_695_981_039_346_656_037
@@ -163,7 +163,7 @@ final class Oracle {
         }
     }
 
-    /// Where nothing has been wrong for a while, everything that the server has held for as long must have been shown.
+    /// If nothing has been wrong for a while, everything that the server has held for as long must have been shown.
     private func look(_ gateway: GatewayModel) {
         let (now, index) = (self.world.now, gateway.index)
         guard now >= max(self.lastLook[index] + Self.betweenLooks, self.lastTrouble[index] + Plan.recovery) else {

@@ -11,7 +11,7 @@ struct Plan: CustomStringConvertible {
         case impatience
         /// Snapshots are slow, and channels are lost meanwhile.
         case slowness
-        /// Repeated failovers, and clients that report what they saw of the previous master.
+        /// Repeated failovers, and clients that send what they saw of the previous master.
         case succession
 
         var kinds: [Fault.Kind] {
@@ -26,7 +26,7 @@ struct Plan: CustomStringConvertible {
     let emphasis: Emphasis
     let gateways: Int
     let jobs: Int
-    /// Followers: where, of what, and whether they come and go within milliseconds.
+    /// Followers: where, of which job, and whether they come and go within milliseconds.
     let stays: [(gateway: Int, job: Int, isImpatient: Bool)]
     let faults: [Fault]
     /// The two channels of a job are always on two connections; this decides whether those of one kind are spread too.
@@ -34,7 +34,7 @@ struct Plan: CustomStringConvertible {
     let maxInFlight: Int
     /// Repairs after a loss start within this time.
     let spread: UInt64
-    /// The usual maximum delay of a packet, per link: one may be much slower than its neighbours.
+    /// The usual maximum delay of a packet, per link: one may be much slower than its neighbors.
     let latencies: [UInt64]
     let calmAt: UInt64
     /// One in this many subscriptions (plus one) ends immediately because its slot moves.
@@ -150,7 +150,7 @@ struct Plan: CustomStringConvertible {
         world.agenda.add(.publishStatus(job: job), at: world.now + self.pause(&world.random, instead: usual))
     }
 
-    /// Now and then there is a long pause, so that a later message does not make up for one missed before.
+    /// Now and then there is a long pause, so that a later message does not make up for one that was missed before.
     private func pause(_ random: inout SplitMix, instead usual: UInt64) -> UInt64 {
         random.upTo(3) == 0 ? .seconds(2) + random.upTo(.seconds(4)) : usual
     }

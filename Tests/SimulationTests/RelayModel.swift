@@ -1,5 +1,5 @@
-// A model of Realtime/Relay around the real state machines: new followers are subscribed, read for and shown the result;
-// messages are offered to every follower; missing ones cause a resync. The deliberate flaws are here.
+// A model of Realtime/Relay around the real state machines. For new followers, it subscribes, reads and shows the
+// result; messages are offered to every follower; missing ones cause a resync. The deliberate flaws are here.
 
 import Fanout
 import Resilience
@@ -46,7 +46,7 @@ extension GatewayModel {
         }
     }
 
-    /// Both channels are acknowledged: from now on nothing is missed, so that what is read now is the beginning.
+    /// Both channels are acknowledged. From now on nothing is missed, so the state that is read now is the beginning.
     private func acknowledged(_ follower: Follower) {
         follower.stage = .reading
         self.scheduler.follow(follower.job, now: self.world.now)
@@ -64,7 +64,7 @@ extension GatewayModel {
     private func present(_ view: Int, to follower: Follower) {
         follower.stage = .shown
         follower.early = nil
-        // A repair was faster, or will be the first state that it is shown.
+        // A repair was faster, or will be the first state that the follower is shown.
         guard !follower.following.isLive else { return }
         guard !follower.following.needsResync || self.flaw == .believesOldSnapshot else { return }
         let view = self.world.views[view]

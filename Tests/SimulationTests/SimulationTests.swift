@@ -1,10 +1,10 @@
-// Gateways, Redis and every fault between them, by seed. The state machines are the real ones, the rest is a model of a few
-// hundred lines, and an oracle checks what followers were shown.
+// Gateways, Redis and every fault between them, derived from a seed. The state machines are the real ones, the rest is
+// a model of a few hundred lines, and an oracle checks what followers were shown.
 
 import Resilience
 import Testing
 
-/// It requests no use of the machine (`MachineUse`): the seeds take what the tests beside them leave of the processors.
+/// It requests no use of the machine (`MachineUse`): the seeds use the processor time that other tests leave.
 @Suite struct SimulationTests {
     @Test func `50,000 seeds pass`() async {
         let failures = await SeedRange.ofThisRun.failures()

@@ -19,7 +19,7 @@ final class Trace {
 
 struct Outcome: Sendable {
     let seed: UInt64
-    /// What was violated, and for which job.
+    /// The violation, and the job it concerns.
     let violation: (text: String, job: Int?)?
     let events: Int
     /// A digest of everything that happened and was shown, in order.

@@ -108,7 +108,7 @@ final class World {
         }
     }
 
-    /// A gateway that was stopped processes what arrived meanwhile.
+    /// A gateway that was stopped processes the messages that arrived meanwhile.
     func goOn(_ gateway: GatewayModel) {
         let events = gateway.missed
         gateway.missed = []

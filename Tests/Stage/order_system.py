@@ -19,7 +19,7 @@ UNVERIFIED = ssl._create_unverified_context()
 
 
 class Refused(Exception):
-    """The gateway's answer was not 2xx."""
+    """The gateway's response was not 2xx."""
 
     def __init__(self, status: int, problem: dict, what: str):
         super().__init__(f"{what}: {status} {problem}")
@@ -80,7 +80,7 @@ class OrderSystem:
         return self._make("delivery", members).status(*statuses)
 
     def approve(self, rider: str, zone: str = "rome", capacity: int = 3) -> None:
-        """Puts a rider into a zone, where they can go online."""
+        """Registers a rider in a zone, where they can go online."""
         self.ask("PUT", f"riders/{rider}", {"zone": zone, "approved": True, "capacity": capacity})
 
     def sign_in_url(self, path: str, role: str, person: str) -> str:
@@ -93,7 +93,7 @@ class OrderSystem:
         self.ask("DELETE", f"grants/{what}/{name}")
 
     def ask(self, method: str, path: str, body: dict | None = None, bearer: str | None = None) -> dict:
-        """Raises Refused unless the answer is 2xx, and OSError without an answer."""
+        """Raises Refused unless the response is 2xx, and OSError without a response."""
         address = urlsplit(self.site.url)
         if address.scheme == "https":
             connection = http.client.HTTPSConnection(

@@ -66,7 +66,7 @@ class Process:
         self.child.wait(bounds.END_SECONDS)
 
     def end(self) -> None:
-        """Asks the process to end and kills it after END_SECONDS."""
+        """Sends SIGTERM to the process and kills it after END_SECONDS."""
         if self.is_running:
             self.thaw()
             self.child.terminate()

@@ -177,7 +177,7 @@ import Testing
         return result
     }
 
-    @Test(arguments: 1...20) func `routes are those of streets that are not joined at barriers`(seed: UInt64) throws {
+    @Test(arguments: 1...20) func `routes equal those of streets that are not joined at barriers`(seed: UInt64) throws {
         var random = Seeded(state: seed)
         var writer = PBFWriter()
         let size: Int64 = 7

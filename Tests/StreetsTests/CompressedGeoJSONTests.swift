@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `a file that unpacks to too much is named`() {
+    @Test func `a file that unpacks to too much is reported with its path`() {
         #expect(
             StreetInputError(.tooLarge(maxBytes: 5), path: "a.gz")
                 == .tooLarge(reason: "a.gz unpacks to more than 5 bytes"))

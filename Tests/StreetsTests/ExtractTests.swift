@@ -124,7 +124,7 @@ import Testing
         #expect(network.graph.nodes.allSatisfy { $0.isValid })
     }
 
-    @Test func `an extract without the nodes of its streets says so, also beside a GeoJSON file`() throws {
+    @Test func `an extract without the nodes of its streets is reported, also beside a GeoJSON file`() throws {
         var writer = PBFWriter.crossing
         writer.nodes.removeAll { $0.id != 99 }
         let bare = try self.folder.write("bare.osm.pbf", writer.bytes)
@@ -190,7 +190,7 @@ import Testing
         #expect(compiled > 0)
     }
 
-    @Test func `an extract with unknown features or compression says so`() throws {
+    @Test func `an extract with unknown features or compression is reported`() throws {
         var writer = PBFWriter.crossing
         writer.features.append("HistoricalInformation")
         #expect {

@@ -12,7 +12,7 @@ import Testing
 
     private static let bends = [(48.0, 16.0), (48.001, 16.002), (48.0, 16.004), (48.001, 16.006), (48.0, 16.008)]
 
-    @Test func `a GeoJSON file that is named twice gives the same streets as once`() throws {
+    @Test func `a GeoJSON file that is listed twice gives the same streets as once`() throws {
         let town = try self.folder.write("town.geojson", try Town.geoJSON(Town.random(seed: 4, rows: 6, columns: 6)))
         let (once, twice) = (self.folder.file("once.streets"), self.folder.file("twice.streets"))
         let summary = try StreetCompiler.compile(inputs: [town], output: once)

@@ -83,7 +83,7 @@ import Testing
         #expect(opened > 30)
     }
 
-    @Test func `foreign files and other versions say what to do`() throws {
+    @Test func `the errors of other files and other versions contain advice`() throws {
         let bytes = try self.file()
         for (changed, message) in [
             (Array("{\"type\":\"FeatureCollection\"}".utf8), "is not a compiled street file"),

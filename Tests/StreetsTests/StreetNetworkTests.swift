@@ -181,7 +181,7 @@ import Testing
         #expect(network.segments(near: here, within: .infinity, atMost: 10, for: nil).count == 4)
     }
 
-    @Test(arguments: 1...5) func `distances are those of the shortest paths`(_ seed: UInt64) throws {
+    @Test(arguments: 1...5) func `distances equal those of the shortest paths`(_ seed: UInt64) throws {
         let network = try Town.network(Town.random(seed: seed, rows: 6, columns: 6), in: self.folder)
         let graph = network.graph
         var random = Seeded(state: seed)

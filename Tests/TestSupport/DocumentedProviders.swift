@@ -29,7 +29,7 @@ package enum ProviderFixtures {
         return parts.first.map { ($0, query) }
     }
 
-    /// The line of every answer, from the station around two corners to the door, as providers write it.
+    /// The line of every response, from the station around two corners to the door, as providers write it.
     package static let polyline = "gcbeHgs}bBg^??gpA_|B?{{CwsC"
     package static let way = [
         (48.185, 16.377), (48.19, 16.377), (48.19, 16.39), (48.21, 16.39), (48.2351, 16.4138),

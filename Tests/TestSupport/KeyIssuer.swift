@@ -1,4 +1,5 @@
-// An issuer of keys on loopback, with TLS: answers as the test says, when it says, and records requests.
+// An issuer of keys on loopback, with TLS. It responds as the test decides, when the test decides, and records
+// requests.
 
 private import Embedded
 private import FoundationEssentials
@@ -13,7 +14,7 @@ package final class KeyIssuer: Sendable {
         case body(String)
         case status(Int)
         case redirect(to: String)
-        /// No answer until another one is set.
+        /// No response until another one is set.
         case silence
     }
 
@@ -35,7 +36,7 @@ package final class KeyIssuer: Sendable {
         (self.state, self.port, self.authorities) = (state, port, authorities)
     }
 
-    /// Answers future requests, and those that were held back.
+    /// Responds to future requests and to those that were held back.
     package func publish(_ answer: Answer) {
         let held = self.state.withLockedValue { state in
             defer { if answer != .silence { state.held = [] } }

@@ -64,7 +64,7 @@ package actor Machine {
     }
 }
 
-/// Gives the tests of a suite, or one test, the machine without tests of another use.
+/// Reserves the machine for the tests of a suite, or for one test, without tests of another use.
 package struct NeedsMachine: SuiteTrait, TestTrait, TestScoping {
     fileprivate let use: MachineUse
 

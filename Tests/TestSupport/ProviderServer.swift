@@ -1,4 +1,4 @@
-// A provider on loopback: answers as the test says, and records requests.
+// A provider on loopback. It responds as the test decides, and records requests.
 
 internal import NIOConcurrencyHelpers
 internal import NIOCore
@@ -18,13 +18,13 @@ package final class ProviderServer: Sendable {
     package enum Answer: Sendable {
         case raw([UInt8], headers: [String: String] = [:])
         case json(String, status: Int = 200, headers: [String: String] = [:])
-        /// No answer.
+        /// No response.
         case silence
         /// A head, the start of a body, and nothing more.
         case stuck(String, status: Int = 200)
         /// A body of this many bytes.
         case bytes(Int)
-        /// The connection is closed without an answer.
+        /// The connection is closed without a response.
         case hangUp
     }
 

@@ -8,7 +8,7 @@ private import NIOPosix
 
 /// A connection; replies and pushes go into one inbox in order of arrival.
 package struct RawRedis: Sendable {
-    /// What arrived; `nil` once, when the connection has ended.
+    /// The received replies; `nil` once, when the connection has ended.
     package let replies: Inbox<RESPValue?>
     private let channel: any Channel
 

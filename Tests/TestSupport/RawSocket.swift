@@ -68,7 +68,7 @@ package final class RawSocket {
 
     package func send(_ text: String) throws { try self.send(Array(text.utf8)) }
 
-    /// Ends the output; answers still arrive.
+    /// Ends the output; responses still arrive.
     package func finish() { shutdown(self.descriptor, Int32(SHUT_WR)) }
 
     /// Makes closing this object reset the connection (socket(7), SO_LINGER), as when a phone loses its network.
@@ -165,7 +165,7 @@ package final class RawSocket {
         _ = try self.readToEnd()
     }
 
-    /// Requests the upgrade with a token, without reading the answer.
+    /// Requests the upgrade with a token, without reading the response.
     package static func upgraded(
         port: Int, token: String, _ headers: String = "", path: String = "/v1", kernelBytes: Int32? = nil
     ) throws -> RawSocket {

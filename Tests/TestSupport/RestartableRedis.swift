@@ -1,6 +1,6 @@
-// A redis-server at a fixed address that a test can kill, freeze and restart as often as it likes, with its data or without.
-// Its append-only file is written before a reply is sent, but not synced. So it survives the death of the process, which is
-// what is tested, and costs next to nothing.
+// A redis-server at a fixed address that a test can kill, freeze and restart as often as it likes, with its data or
+// without. Its append-only file is written before a reply is sent, but not synced. It therefore survives the death of
+// the process, which is what is tested, and costs next to nothing.
 
 private import Embedded
 package import Redis

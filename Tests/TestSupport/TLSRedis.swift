@@ -3,7 +3,7 @@
 
 private import Embedded
 
-/// A server with TLS, and what its clients need. It can be killed and restarted like any other.
+/// A server with TLS, and the data that its clients need. It can be killed and restarted like any other.
 package struct TLSRedis: Sendable {
     /// For inspection: its Unix socket, without TLS.
     package let redis: RestartableRedis

@@ -93,7 +93,7 @@ import Testing
         #expect(try await machine.take(for: .faults) { Machine.use } == .faults)
     }
 
-    @Test(.needsMachine(for: .volume)) func `the trait gives the machine to its test`() {
+    @Test(.needsMachine(for: .volume)) func `the trait reserves the machine for its test`() {
         #expect(Machine.use == .volume)
     }
 

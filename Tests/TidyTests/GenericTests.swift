@@ -1,13 +1,13 @@
 import Foundation
 import Testing
 
-/// Generic code that is called per message is specialised for its types (Sources/Fanout/decisions).
+/// Generic code that is called per message is specialized for its types (Sources/Fanout/decisions).
 @Suite struct GenericTests {
     /// Generic types and functions that other targets call through runtime metadata, and why that does not matter.
     private static let cold = [
         "Timeout.swift withTimeout": "once per request to another service",
         "ArrivalRouting.swift with": "once per calculation that queries services",
-        "HashSlot.swift of": "called inside Redis, which has specialised copies",
+        "HashSlot.swift of": "called inside Redis, which has specialized copies",
         "JSONDocument.swift bytes": "responses to requests",
         "JSONDocument.swift value": "responses to requests",
         "Problem.swift response": "refused requests",
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `the check tells specialised generic code from code called through metadata`() {
+    @Test func `the check distinguishes specialized generic code from code called through metadata`() {
         let file = Project.File(
             path: "Box.swift",
             text: """
@@ -69,13 +69,13 @@ import Testing
         let imports = try Project.files("Sources/Realtime", ".swift").flatMap { file in
             file.imports
         }
-        // In the published library each generic is public, so the compiler can specialise it.
+        // In the published library each generic is public, so the compiler can specialize it.
         return Set(imports).intersection(folders).subtracting(["EnrouteWire"])
     }
 }
 
-/// A function, initialiser or computed property that is generic, directly or through its type, and that other targets can
-/// call.
+/// A function, initializer or computed property that is generic, directly or through its type, and that other targets
+/// can call.
 private struct GenericDeclaration {
     let name: String
     /// The generic type it belongs to.

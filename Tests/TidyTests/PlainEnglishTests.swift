@@ -114,7 +114,7 @@ import Testing
 private struct JoinedText {
     let path: String
     let bytes: Data
-    /// Where each line starts, in bytes.
+    /// The offset of each line's start, in bytes.
     let lineStarts: [Int]
 
     /// Indentation and the marks that start a comment: `//`, `--`, `#`, `*`.

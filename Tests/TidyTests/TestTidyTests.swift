@@ -11,7 +11,7 @@ import Testing
         "SwiftGuideTests.swift",
     ]
 
-    @Test func `time passes in one place of the tests`() throws {
+    @Test func `only one place in the tests lets time pass`() throws {
         let words = ["sleep", "scheduleTask("]
         let wait = /\.sleep\(|scheduleTask\(|Thread\.sleep|usleep\(|nanosleep\(/
         for file in try Project.files("Tests", ".swift") where !Self.clocks.contains(file.name) {

@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `each station of the hot path names its step and its neighbours`() throws {
+    @Test func `each station of the hot path names its step and its neighbors`() throws {
         let stations = try Self.stations()
         #expect(stations.count >= 10)
         for (index, path) in stations.enumerated() {

@@ -61,7 +61,7 @@ import Testing
         #expect(moved.estimate(wall: evening)?.arrivesAt == promise + 300 * minute)
     }
 
-    @Test func `the estimate of a status that is ahead of the clock does not start in the future`() throws {
+    @Test func `the estimate for a status with a future time does not start in the future`() throws {
         for ahead in [Int64(0), 1_000, 29_000] {
             let wall = Self.epoch - ahead
             let estimate = try #require(Self.early(.inTransit).estimate(wall: wall))

@@ -7,7 +7,7 @@ import Testing
 @Suite struct NearnessTests {
     private static let door = Point(latitude: 41.9, longitude: 12.5)
 
-    /// Drives straight to the door and returns the seconds before the arrival at which the rider was reported.
+    /// Drives straight to the door, and returns the seconds before the arrival at which the rider was reported.
     private static func reports(_ vehicle: Vehicle?, metersPerSecond speed: Double, from meters: Double) -> [Double] {
         var (nearness, reports) = (Nearness(), [Double]())
         for second in 0..<Int(meters / speed) {

@@ -214,7 +214,7 @@ import Testing
         #expect(distances.dropFirst(seconds < 4 ? 1 : 0).allSatisfy { $0 < 30 }, "\(distances)")
     }
 
-    @Test func `a train that is shown anew at its speed is followed from the next reading on`() {
+    @Test func `a train that appears at full speed is followed from the next reading on`() {
         var filter = PositionFilter()
         var reading = Reading(
             at: 1_000_000, point: Point(latitude: 41.9, longitude: 12.5), accuracyMeters: 10, speedMetersPerSecond: 83)

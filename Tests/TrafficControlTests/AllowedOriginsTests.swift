@@ -20,7 +20,7 @@ import TrafficControl
         "https://app.example", "https://app.example:8443", "https://app.example:80", "http://app.example:443",
         "http://app.example:8080", "https://[2001:db8::1]", "capacitor://localhost", "ionic://localhost:80",
     ])
-    func `any other origin is kept as it is`(origin: String) throws {
+    func `any other origin stays unchanged`(origin: String) throws {
         #expect(try AllowedOrigins([origin]).list == origin)
     }
 

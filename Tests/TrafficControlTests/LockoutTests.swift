@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `whether a credential is known is asked only during a lockout`() {
+    @Test func `whether a credential is known is queried only during a lockout`() {
         let quotas = Self.lockedOut(at: Self.second)
         for address in [Self.there, nil] {
             let lockout = quotas.lockout(of: address, at: Self.second) {

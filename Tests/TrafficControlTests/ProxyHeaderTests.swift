@@ -59,7 +59,7 @@ import Testing
                 == .complete(.client(try Self.address("2001:db8::1")), length: 52))
     }
 
-    @Test func `version 2 skips TLVs and leaves the client's bytes alone`() throws {
+    @Test func `version 2 skips TLVs and does not consume the client's bytes`() throws {
         let tlvs: [UInt8] = [0x04, 0x00, 0x03, 1, 2, 3, 0x20, 0x00, 0x01, 9]
         let header = Self.binary(0x21, 0x11, Self.ipv4 + tlvs)
         #expect(

@@ -22,7 +22,7 @@ import Testing
         try quotas.acquireSession(Self.anna, Self.here)
     }
 
-    @Test func `a customer and a rider with the same id have limits of their own`() throws {
+    @Test func `a customer and a rider with the same id have separate limits`() throws {
         let quotas = Quotas(
             limits: Self.limits {
                 $0.sessionsPerPerson = 1
@@ -194,7 +194,7 @@ import Testing
     }
 
     @Test(arguments: ["10.0.0.0/33", "ten", "10.0.0.1/", "::/129", "10.0.0.0/-1"])
-    func `an invalid network is named in the error`(text: String) {
+    func `the error for an invalid network contains it`(text: String) {
         #expect { try TrustedProxies([text]) } throws: { "\($0)".contains(text) }
     }
 }

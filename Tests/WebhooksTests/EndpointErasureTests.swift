@@ -16,7 +16,7 @@ import Webhooks
             epoch: kind.isAboutJob ? epoch : "", data: "{}")
     }
 
-    /// What the gateway does that erases the job.
+    /// The part of the gateway that erases the job.
     private func erase(_ stage: WorkerStage, _ number: Int) async throws {
         try await stage.client.run("XTRIM", stage.keyspace.events(of: Self.job), "MAXLEN", "0")
         _ = try await stage.store.forget([Self.job: .all], of: WorkerStage.id)
@@ -70,7 +70,7 @@ import Webhooks
         }
     }
 
-    @Test func `what a gateway that died has left of an erased job is removed by the next one`() async throws {
+    @Test func `the next gateway removes what a dead one has left of an erased job`() async throws {
         try await WorkerStage.set(retries: Self.retries) { stage in
             for number in 0..<3 {
                 let waits = try await stage.store.park(

@@ -83,7 +83,7 @@ import Webhooks
         var health = EndpointHealth(failingSince: nil, longestBreak: .seconds(100))
         for now in [0, 100_000, 200_000] as [Int64] { _ = health.failed(at: now, reason: "503") }
         #expect(health.failingSince == 0 && health.isHopeless(at: 200_000, limit: .seconds(200)))
-        // Meanwhile it got no events.
+        // The endpoint got no events meanwhile.
         let report = health.failed(at: 300_001, reason: "502")
         #expect(report == .fails(since: 300_001, reason: "502", isNews: false))
         #expect(!health.isHopeless(at: 300_001, limit: .seconds(200)))

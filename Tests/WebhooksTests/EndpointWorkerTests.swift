@@ -9,7 +9,7 @@ import Webhooks
 
 /// The delivery to one endpoint, with a real Redis and an endpoint in memory.
 @Suite(.needsMachine(for: .faults)) struct EndpointWorkerTests {
-    @Test func `a full waiting list repeats nothing, is reported, and delivery continues once there is room`()
+    @Test func `a full waiting list repeats no event, is reported, and delivery continues once there is room`()
         async throws
     {
         // New events that are not sent within the patience wait for room, too.

@@ -2,7 +2,7 @@ import LiveState
 import Testing
 import Webhooks
 
-/// What a webhook delivers of a page, when jobs of the page were erased.
+/// The events that a webhook delivers of a page, if jobs of the page were erased.
 @Suite struct NewEventsTests {
     private func event(
         _ number: Int, _ kind: LedgerEvent.Kind = .closed, of subject: String = "job-1", epoch: String = ""

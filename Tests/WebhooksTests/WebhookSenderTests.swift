@@ -43,7 +43,7 @@ import Webhooks
         await sender.shutdown()
     }
 
-    @Test func `I8: a host with a refused address is not connected to`() async throws {
+    @Test func `I8: no connection is opened to a host with a refused address`() async throws {
         var settings = try WebhookSettings()
         settings.resolver = HostResolver(rule: AddressRule()) { _ in [IPAddress("169.254.169.254")!] }
         let sender = WebhookSender(settings: settings)
@@ -110,7 +110,7 @@ import Webhooks
         await sender.shutdown()
     }
 
-    @Test func `an endpoint without TLS is named as the reason`() async throws {
+    @Test func `the reason for a failure is an endpoint without TLS`() async throws {
         var settings = try WebhookSettings()
         settings.attemptLimit = longestSettling
         settings.resolver = HostResolver(rule: AddressRule(allowed: [AddressRange("127.0.0.1")!])) { _ in
@@ -144,7 +144,7 @@ import Webhooks
         }
     }
 
-    @Test func `the status of an answer counts, and its body may be slow or long`() async throws {
+    @Test func `the status of a response counts, and its body may be slow or long`() async throws {
         let behaviour: ProviderServer.Behaviour = { question in
             switch question.uri {
             case "/slow": .stuck("begun")
@@ -165,7 +165,7 @@ import Webhooks
         }
     }
 
-    @Test func `a connection is used again after a complete answer, and closed after a slow one`() async throws {
+    @Test func `a connection is used again after a complete response, and closed after a slow one`() async throws {
         try await Self.receiving({ $0.uri == "/slow" ? .stuck("begun") : .json("{}") }) { sender, receiver in
             let (slow, usual) = (
                 "https://hooks.invalid:\(receiver.port)/slow", "https://hooks.invalid:\(receiver.port)/in"

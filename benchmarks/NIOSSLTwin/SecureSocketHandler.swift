@@ -106,7 +106,7 @@ package final class SecureSocketHandler: ChannelInboundHandler {
         self.eventLoop = context.eventLoop
         try? context.channel.syncOptions?.setOption(
             .writeBufferWaterMark, value: .init(low: 1, high: Self.unseenBytes))
-        // Fails only when the channel is already closed, and then there is no peer.
+        // Fails only if the channel is already closed, and then there is no peer.
         if let tls { try? context.pipeline.syncOperations.addHandler(tls, position: .before(self)) }
     }
 

@@ -30,7 +30,7 @@ class Client:
 
     def __init__(self, crowd, number, token):
         self.crowd, self.number, self.token = crowd, number, token
-        # Every client has a loopback address of its own, so the gateways' limits for an address stay as they are shipped.
+        # Every client has its own loopback address, so the gateways' shipped limits per address apply.
         self.source = (f"127.{1 + number // 62_500}.{number // 250 % 250}.{1 + number % 250}", 0)
         self.socket = self.attempt = self.deadline = self.retry = None
         self.failures, self.not_before, self.opened_at = 0, None, None
@@ -124,7 +124,7 @@ class Client:
         ping_after = PING_AFTER_EXPECTED if self.expects_messages else PING_AFTER
         if self.pinged_at is not None:
             if now - self.pinged_at >= GIVE_UP_AFTER - ping_after:
-                # The silence began with the last message.
+                # The silence started with the last message.
                 self.fall(time.time() - (now - self.received_at))
                 self.socket.abandon()
                 self.closed(ABNORMAL, "no answer to a ping")

@@ -1,4 +1,4 @@
-"""What happens to the fleet in each phase. A fault returns a sentence about what was done, when it is over; the phase then
+"""The faults of each phase. When a fault is over, it returns a sentence about what was done; the phase then
 waits until every client is live again."""
 import os, signal, socket, time
 

@@ -167,7 +167,7 @@ class Fleet:
         self.meter.ended[child.group] += child.end(number)
 
     def later(self, *steps):
-        """What repairs the fleet after everybody is live."""
+        """Repairs the fleet after everybody is live."""
         self.pending = steps
 
     def phase(self, name):
@@ -237,7 +237,7 @@ class Fleet:
             try:
                 figures, span = self.phase(name)
             except Failed as failure:
-                # What was measured until then is reported all the same.
+                # Measurements until then are reported even so.
                 stopped = f"{name}: {failure}"
                 print(stopped, flush=True)
                 break

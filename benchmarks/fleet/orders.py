@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""The order system of the fleet, as a process: creates the jobs and changes statuses over REST at a fixed rate, and keeps what
-it was answered. A change that failed is repeated with the same Idempotency-Key, so it happens once. Commands as in crowd.py."""
+"""The order system of the fleet, as a process: creates the jobs, changes statuses over REST at a fixed rate, and stores
+the responses. A change that failed is repeated with the same Idempotency-Key, so it happens once. Commands as in
+crowd.py."""
 import asyncio, json, ssl, time, uuid
 
 from checker import Chain
@@ -23,7 +24,7 @@ class Caller:
         self.port, self.tls, self.writer = port, tls, None
 
     async def ask(self, method, path, body, bearer, key=None):
-        """Returns the HTTP status and the answer, or raises OSError or TimeoutError."""
+        """Returns the HTTP status and the response, or raises OSError or TimeoutError."""
         try:
             return await asyncio.wait_for(self._ask(method, path, body, bearer, key), ANSWER_WITHIN)
         except (OSError, asyncio.IncompleteReadError, asyncio.TimeoutError) as error:
@@ -65,7 +66,7 @@ class OrderSystem:
         self.counts = {"sent": 0, "retries": 0, "unconfirmed": 0, "skipped": 0, "failed": 0, "late ms": 0}
 
     async def request(self, method, path, body, key=None):
-        """Repeats the request until it succeeds. Returns the HTTP status and the answer."""
+        """Repeats the request until it succeeds. Returns the HTTP status and the response."""
         end, caller = time.monotonic() + GIVE_UP_AFTER, await self.idle.get()
         try:
             while True:

@@ -112,7 +112,7 @@ def markdown(result):
 
 
 def saturation(phases):
-    """Says in which windows all cores were busy, so that latencies are also those of a queue for the CPU."""
+    """Reports in which windows all cores were busy, so that latencies include waiting for the CPU."""
     full = [
         f"{TITLES[phase['phase']]} ({window})" for phase in phases for window in ("before", "during")
         if phase["cpu"][window]["machine"] >= SATURATED]

@@ -226,7 +226,7 @@ class Gateway:
         return self.manage("/readyz")[0] == 200
 
     def manage(self, path):
-        """Returns the HTTP status and the text of a page of the management port; (0, "") without an answer."""
+        """Returns the HTTP status and the text of a page of the management port; (0, "") without a response."""
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.management}{path}", timeout=5) as answer:
                 return answer.status, answer.read().decode()

@@ -1,34 +1,34 @@
-// Idempotency keys: of several requests with the same key one is executed, and every repetition receives its answer. A
-// key belongs to one person in one role, and to the limits of the token or link. An answer may contain a secret (of a
-// tracking link or a ticket) and the ledger is written to disk, so Redis stores neither the key nor the plain answer:
-// both the name of the record and the encryption key are derived from the idempotency key.
+// Idempotency keys: of several requests with the same key, one is executed, and every repetition receives its response.
+// A key belongs to one person in one role, and to the limits of the token or link. A response may contain a secret (a
+// tracking link or a ticket), and the ledger is written to disk. Redis therefore stores neither the key nor the plain
+// response: the name of the record and the encryption key are both derived from the idempotency key.
 
 package import EnrouteWire
 package import NIOCore
 package import Redis
 
-/// Claims and answers, stored at the ledger so that they survive a restart. Safe to use from any thread.
+/// Claims and responses, stored in the ledger so that they survive a restart. Safe to use from any thread.
 package struct IdempotencyRecords: Sendable {
     private let writes: RedisClient
     private let keyspace: Keyspace
 
     /// How long an idempotency key is remembered.
     package static let retention = Duration.seconds(24 * 3600)
-    /// How long it is remembered after a refusal, or an answer with a code that expires by then (`SignInCodes.lifetimes`,
-    /// `Tickets.lifetime`). Longer than clients repeat a request. Anyone with a token causes as many of these answers as the
-    /// rate limit allows, so this bounds their memory: at 10 requests/s, 6,000 records or about 6 MB.
+    /// The shorter retention of a refusal, and of a response with a code that expires by then (`SignInCodes.lifetimes`,
+    /// `Tickets.lifetime`). Longer than clients repeat a request. Anyone with a token can cause as many of these
+    /// responses as the rate limit allows, so this bounds their memory: at 10 requests/s, 6,000 records or about 6 MB.
     package static let briefRetention = Duration.seconds(600)
-    /// How long a claim is exclusive. Longer than any request takes: a gateway that dies during a request blocks the key this
-    /// long.
+    /// How long a claim is exclusive. No request takes longer. If a gateway dies during a request, the key stays
+    /// blocked for this long.
     package static let claimDuration = Duration.seconds(30)
-    /// The pause before the end of a claim is sent again, after Redis was unavailable.
+    /// The pause before a claim is settled again, after Redis was unavailable.
     static let settlePause = TimeAmount.milliseconds(500)
-    /// Maximum number of attempts to end a claim, which take a minute. After a longer outage the claim expires by
-    /// itself.
+    /// Maximum number of attempts to settle a claim; together they take a minute. After a longer outage the claim
+    /// expires by itself.
     static let maxSettleAttempts = 120
-    /// Maximum size of an answer in bytes. A longer answer is not stored.
+    /// Maximum size of a response in bytes. A longer response is not stored.
     package static let maxAnswerBytes = 65_536
-    /// Minimum length of a key if the answer contains a secret, because the encryption is only as strong as the key.
+    /// Minimum length of a key if the response contains a secret, because the encryption is only as strong as the key.
     package static let minSecretKeyLength = 20
 
     /// One caller's idempotency key.
@@ -38,7 +38,7 @@ package struct IdempotencyRecords: Sendable {
         /// - Parameters:
         ///   - text: the header's value as the client sent it.
         ///   - limits: of the caller's token or link; empty for none. Callers with other limits have other keys, so
-        ///     that none receives the answer to a caller with more permissions.
+        ///     that none receives the response to a caller with more permissions.
         package init(_ text: String, of person: PersonID, role: String, limits: [String] = []) {
             // Neither a role nor a name contains a space.
             let owner = [role, person.text] + limits
@@ -55,7 +55,7 @@ package struct IdempotencyRecords: Sendable {
 
     package enum ClaimResult: Sendable, Hashable {
         case claimed(Claim)
-        /// The first answer.
+        /// The first response.
         case answered([UInt8])
         /// Another gateway or task is executing the request, for at most this many ms.
         case inProgress(forMilliseconds: Int64)
@@ -65,9 +65,9 @@ package struct IdempotencyRecords: Sendable {
 
     /// How a claim ends.
     package enum Outcome: Sendable, Hashable {
-        /// Repeated requests receive this answer for `retention`, or for `briefRetention`.
+        /// Repeated requests receive this response for `retention`, or for `briefRetention`.
         case answered([UInt8], isBrief: Bool)
-        /// The outcome is unknown or not certain. The same request may be executed again, but no other.
+        /// The outcome is unknown or uncertain. The same request may be executed again, but no other.
         case unresolved
         /// Nothing was done, and the key is free again.
         case unused
@@ -80,8 +80,8 @@ package struct IdempotencyRecords: Sendable {
         self.keyspace = settings.keyspace
     }
 
-    /// Claims a key. If there is no reply in time, Redis may execute the claim later, for example when it was frozen. Nobody
-    /// would use that claim, so it is released in the background.
+    /// Claims a key. If Redis does not reply in time, for example because it is frozen, it may still execute the claim
+    /// later. Nobody would use that claim, so it is released in the background.
     ///
     /// - Parameter question: every part of the request that distinguishes it from others.
     package func claim(
@@ -118,8 +118,8 @@ package struct IdempotencyRecords: Sendable {
         }
     }
 
-    /// Ends a claim. Does nothing if the claim has expired and another request holds one. If Redis is unavailable, the future
-    /// fails, and the claim is ended in the background once Redis is available again.
+    /// Settles a claim. Does nothing if the claim has expired and another request holds one. If Redis is unavailable,
+    /// the future fails, and the claim is settled in the background once Redis is available again.
     package func settle(_ claim: Claim, of key: Key, as outcome: Outcome) -> EventLoopFuture<Void> {
         self.settle(self.settlement(of: claim.nonce, in: key.record, as: outcome), Self.maxSettleAttempts)
     }

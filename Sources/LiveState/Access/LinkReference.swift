@@ -1,5 +1,5 @@
-// How a person names a tracking link. The id and the secret have the same form, so Redis decides which of them the text
-// is.
+// How a person names a tracking link. The id and the secret have the same form, so only Redis can tell which of them
+// the text is.
 
 package import NIOCore
 
@@ -29,7 +29,7 @@ package struct LinkReference: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension TrackingLinks {
-    /// The id of the link that a person named.
+    /// Finds the id of the link that a person named.
     ///
     /// - Returns: `nil` when there is no such link, or it has expired.
     package func find(_ reference: LinkReference) -> EventLoopFuture<String?> { self.find(reference.candidates[...]) }

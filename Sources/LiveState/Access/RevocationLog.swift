@@ -1,14 +1,13 @@
-// The stream of revocations. Each revocation is appended; every event loop of every gateway reads the stream and
-// remembers its position. A failover may lose entries, including the one at a reader's position. Each read therefore
-// starts with the last known entry, so the reader notices when it is gone and then reads the whole stream. Applying an
-// entry twice is harmless.
+// The stream of revocations. Each revocation is appended. Every event loop of every gateway reads the stream and
+// remembers the last entry that it has read. A failover may lose entries, including that one, so each read starts with
+// it again: if it is gone, the reader reads the whole stream. Applying an entry twice is harmless.
 
 package import Access
 package import EnrouteWire
 package import NIOCore
 package import Redis
 
-/// The stream `control` at the ledger. Safe to use from any thread.
+/// The stream `control` in the ledger. Safe to use from any thread.
 package struct RevocationLog: Sendable {
     private let ledger: RedisClient
     private let settings: LiveStateSettings
@@ -102,17 +101,17 @@ package struct RevocationLog: Sendable {
     package func refuseEntry() { self.ledger.refuse(self.settings.keyspace.control, by: "XRANGE") }
 }
 
-/// The position of a reader in the stream.
+/// How far a reader has read the stream.
 package struct RevocationCursor: Sendable {
     private var last: RevocationLog.Entry?
     private let page: Int
 
     package init(page: Int = RevocationLog.page) { self.page = page }
 
-    /// Where the next read starts. The last entry is read again to verify that it still exists.
+    /// Where the next read starts: at the last entry, to verify that it still exists.
     package var start: String { self.last?.id ?? "-" }
 
-    /// Moves the position past a page that was read from `start`.
+    /// Advances past a page that was read from `start`.
     ///
     /// - Returns: the entries that are new, and whether there are more to read immediately.
     package mutating func advance(_ entries: [RevocationLog.Entry]) -> (fresh: [RevocationLog.Entry], isMore: Bool) {

@@ -1,5 +1,5 @@
-// Data that only somebody with the secret can find and decrypt. The name of the record and the encryption key are both
-// derived from the secret, so somebody who reads Redis has neither, and cannot tell whose data it is.
+// Data that only the owner of the secret can find and decrypt. The name of the record and the encryption key are both
+// derived from the secret. Somebody who reads Redis has neither, and cannot see whose data it is.
 
 internal import Crypto
 internal import EnrouteWire

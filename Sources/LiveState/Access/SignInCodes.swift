@@ -1,16 +1,16 @@
-// One-time codes that sign in a page. A person opens a link with the code behind # or types the code, so no token is ever
-// part of a URL. Redis stores the token encrypted under a key derived from the code, by a name that is also derived from the
-// code, so nobody can obtain the token by reading Redis.
+// One-time codes that sign in a page. A person opens a link with the code after the # or types the code, so no token is
+// ever part of a URL. Redis stores the token encrypted under a key that is derived from the code, and so is the
+// record's name. Nobody can obtain the token by reading Redis.
 
 package import NIOCore
 package import Redis
 
-/// Sign-in codes at the live instance. Safe to use from any thread.
+/// Sign-in codes in the live instance. Safe to use from any thread.
 package struct SignInCodes: Sendable {
     private let live: RedisClient
     private let keyspace: Keyspace
 
-    /// How long a code is valid, in seconds, and the default.
+    /// How long a code can be valid, in seconds.
     package static let lifetimes = 1...600
     package static let defaultLifetime = 120
 

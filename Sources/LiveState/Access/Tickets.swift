@@ -7,7 +7,7 @@ package import EnrouteWire
 package import NIOCore
 package import Redis
 
-/// Tickets at the live instance. Safe to use from any thread.
+/// Tickets in the live instance. Safe to use from any thread.
 package struct Tickets: Sendable {
     private let live: RedisClient
     private let keyspace: Keyspace
@@ -94,8 +94,8 @@ extension Tickets.Holder {
     }
 }
 
-/// Random secrets of 128 bits, in hexadecimal. Nobody can guess one, so they are verified even during a lockout
-/// (TrafficControl/Lockout.swift); shorter ones must not be.
+/// Random secrets of 128 bits, in hexadecimal. They cannot be guessed, so even during a lockout they are verified
+/// (TrafficControl/Lockout.swift). Shorter secrets must not be.
 enum Secret {
     static let length = 32
 
@@ -104,7 +104,7 @@ enum Secret {
         return (0..<2).map { _ in (generator.next() as UInt64).hexadecimal }.joined()
     }
 
-    /// The name under which a secret is stored: the first half of its SHA-256, which cannot be used in its place.
+    /// The name under which a secret is stored: the first half of its SHA-256. The name cannot be used as the secret.
     static func name(of secret: String) -> String {
         SHA256.hash(data: Array(secret.utf8)).prefix(Self.length / 2).hexadecimal
     }

@@ -1,12 +1,12 @@
-// Opaque links for following one job without an account. Redis never stores a usable link: its id is the first half of the
-// secret's digest. Links are stored at the ledger, so they survive a restart of the live instance. A link allows a limited
-// number of viewers. Each session holds a lease and renews it, so the leases of a gateway that dies expire.
+// Opaque links for following one job without an account. Redis never stores a usable link: its id is the first half of
+// the secret's digest. Links are stored in the ledger, so they survive a restart of the live instance. A link allows a
+// limited number of viewers. Each session holds a lease and renews it, so the leases of a gateway that dies expire.
 
 package import EnrouteWire
 package import NIOCore
 package import Redis
 
-/// Tracking links at the ledger. Safe to use from any thread.
+/// Tracking links in the ledger. Safe to use from any thread.
 package struct TrackingLinks: Sendable {
     private let ledger: RedisClient
     private let writes: RedisClient
@@ -14,14 +14,14 @@ package struct TrackingLinks: Sendable {
 
     /// Length of a secret and of an id: 128 bits in hexadecimal.
     package static let length = Secret.length
-    /// Maximum and default validity of a link.
+    /// Maximum validity of a link, and its default.
     package static let maxLifetime = Duration.seconds(4 * 3600)
     /// Sessions that may use one link at the same time.
     package static let viewers = 1...100
     package static let defaultViewers = 5
     /// How long a viewer lease is valid after it was acquired or renewed.
     package static let leaseDuration = Duration.seconds(150)
-    /// The time within which a listed link is written. After that it is never written.
+    /// A listed link is written within this time, or never.
     private static let writingTime = Duration.seconds(60)
 
     /// A link that was just created.
@@ -58,7 +58,7 @@ package struct TrackingLinks: Sendable {
         self.keyspace = settings.keyspace
     }
 
-    /// The loop of the client that reads.
+    /// The event loop of the client that reads.
     var eventLoop: any EventLoop { self.ledger.eventLoop }
 
     /// The id of the link that a secret belongs to; `nil` when the text cannot be a secret.
@@ -91,8 +91,8 @@ package struct TrackingLinks: Sendable {
         }
     }
 
-    /// Adds a link to the list of its job, which is in another slot than the link. If the job has too many, those that expire
-    /// first are deleted.
+    /// Adds a link to the list of its job. The list is in another slot than the link. If the job has too many links,
+    /// those that expire first are deleted.
     private func list(
         _ id: String, of job: JobID, _ customer: PersonID, _ lifetime: Duration
     ) -> EventLoopFuture<Void> {
@@ -109,11 +109,11 @@ package struct TrackingLinks: Sendable {
         }
     }
 
-    /// Deletes the links beyond the maximum of a job. Each is deleted before its entry: as long as a link works, an erasure of
-    /// the job finds it.
+    /// Deletes the links beyond the maximum of a job. Each link is deleted before its entry in the list: as long as a
+    /// link works, an erasure of the job finds it.
     private func dropSurplus(of job: JobID, except new: String) {
         let key = RedisCommand.Word.text(self.keyspace.links(of: job))
-        // One more than the surplus, because the new link may be among them.
+        // One more than the surplus, because the new link may be among them and is kept.
         let first = self.writes.send(["ZRANGE", key, 0, .integer(-JobLedger.maxListedLinks)])
         first.whenSuccess { answer in
             let entries = (answer.array ?? []).compactMap(\.text)
@@ -134,7 +134,7 @@ package struct TrackingLinks: Sendable {
                 .text(customer.text),
             ]
         ).flatMapThrowing { answer in
-            // It was dropped: the job is being erased, or has too many links.
+            // The link was dropped: the job is being erased, or has too many links.
             if answer.value.array?.first?.integer == 0 { throw NoSuchJob() }
             guard let parts = answer.value.array, parts.first?.integer == 1, parts.count == 2,
                 let expiresAt = parts[1].timestamp

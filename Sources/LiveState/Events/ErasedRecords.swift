@@ -1,7 +1,7 @@
-// Which events an erasure removes. An epoch names one record of a job, so events of a job that was created again with the
-// same id are distinguished from those of the erased one.
+// Which events an erasure removes. An epoch identifies one record of a job. It distinguishes the events of an erased
+// job from those of a new job with the same id.
 
-/// The records of a job whose events are removed, by their epochs. Events without an epoch follow from positions; they
+/// The records of a job whose events are removed, by their epochs. Events without an epoch result from positions. They
 /// belong to no record, and are always removed.
 package enum ErasedRecords: Sendable, Hashable {
     /// The records with these epochs.
@@ -14,7 +14,7 @@ package enum ErasedRecords: Sendable, Hashable {
     /// How many erased records of a job are remembered, as in erase_job and forget_events.
     static let maxEpochs = 4
 
-    /// Which records the epochs name, as forget_events expects it.
+    /// The records as the argument that forget_events expects.
     var word: String {
         switch self {
         case .only: "only"
@@ -30,8 +30,8 @@ package enum ErasedRecords: Sendable, Hashable {
         }
     }
 
-    /// Whether an event with the job's id as its subject is removed. The one about the erasure stays, and so do those about
-    /// a rider with the same id.
+    /// Whether an event with the job's id as its subject is removed. The event about the erasure stays, and so do
+    /// events about a rider with the same id.
     ///
     /// - Parameter type: `nil` for a malformed event.
     func includes(type: String?, epoch: String?) -> Bool {

@@ -1,12 +1,12 @@
 // Erasure of a job's events, because they name its customer, its rider and the people who changed it. The event about
 // the erasure stays, so that other systems learn of it; it names no person.
 //
-// Events about riders stay, although they contain the job's id: they are copies of the zone's log of changes, which is an audit
-// trail, and the last of them is copied after the erasure.
+// Events about riders stay, although they contain the job's id: they are copies of the zone's log of changes, which is
+// an audit trail, and the last of them is copied after the erasure.
 //
-// Gateways hold events in memory for a moment: after they read them from an outbox of a cluster, and before they deliver them to
-// a webhook. `EventStreams.forward` appends no event of an erased record, and the worker of a webhook removes what it has added
-// to the waiting list when it reads the event about the erasure.
+// Gateways hold events in memory for a moment: after they read them from an outbox of a cluster, and before they
+// deliver them to a webhook. `EventStreams.forward` appends no event of an erased record, and when the worker of a
+// webhook reads the event about the erasure, it removes the job's events from its waiting list.
 
 package import EnrouteWire
 package import NIOCore
@@ -54,7 +54,8 @@ struct EventErasure: Sendable {
     func run() async throws -> Int {
         var count = 0
         if case .cluster = self.streams.ledger.endpoint {
-            // Before the search: what a gateway appends until then is found, and later it appends nothing.
+            // Before the search: the search finds what a gateway appends until then, and afterwards the gateway appends
+            // nothing.
             if case .only(let epochs) = self.records { try await self.streams.markErased(epochs, of: self.job) }
             let outbox = self.keyspace.outbox(ofSlot: HashSlot.of(self.keyspace.job(self.job)))
             count += try await self.erase(from: outbox)
@@ -74,7 +75,8 @@ struct EventErasure: Sendable {
 }
 
 extension EventStreams {
-    /// Deletes entries of a stream, from the oldest to the one that is the newest now. A stream has a maximum length.
+    /// Deletes entries of a stream, from the oldest to the one that is the newest when this starts. A stream has a
+    /// maximum length.
     ///
     /// - Parameter isErased: decides by the fields of an entry.
     /// - Returns: how many entries were deleted.
@@ -100,7 +102,7 @@ extension WebhookStore {
     /// - Parameter jobs: each job's id, and which of its records were erased.
     /// - Returns: how many events were deleted.
     package func forget(_ jobs: [String: ErasedRecords], of id: String) async throws -> Int {
-        // Twice: an event that could not be delivered may be queued again until it is found here.
+        // Twice, because an undelivered event may be queued again just before this loop finds it.
         var count = try await self.forgetWaiting(jobs, of: id)
         try await skippingMalformedData {
             count += try await self.streams.erase(from: self.keyspace.dead(ofWebhook: id)) { fields in
@@ -120,7 +122,7 @@ extension WebhookStore {
                 self.keyspace.webhook(id), self.keyspace.due(ofWebhook: id), self.keyspace.attempts(ofWebhook: id),
                 self.keyspace.waiting(of: job, ofWebhook: id),
             ]
-            // The script removes the events first, so malformed data elsewhere does not keep them.
+            // The script removes the events first, so malformed data elsewhere does not prevent that.
             try await skippingMalformedData {
                 let answer = try await self.ledger.evaluate(
                     Scripts.forgetEvents, keys: keys,
@@ -132,8 +134,8 @@ extension WebhookStore {
         return count
     }
 
-    /// Deletes what waits of jobs whose erasure the worker of a webhook has read. Everything that it has read before is
-    /// of an earlier record than the job's current one.
+    /// Deletes the waiting events of jobs whose erasure the worker of a webhook has read. All events that it read
+    /// earlier belong to an earlier record than the job's current one.
     package func forgetErased(_ jobs: Set<String>, of id: String) async throws {
         var records: [String: ErasedRecords] = [:]
         for job in jobs.compactMap({ JobID($0) }) {

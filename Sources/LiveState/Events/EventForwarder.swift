@@ -1,9 +1,9 @@
-// Moves events to the stream of all events if scripts cannot append to it themselves: from the outboxes of a cluster,
-// and from the change logs of riders, which record these changes anyway.
+// Moves events to the stream of all events where scripts cannot append to it themselves: from the outboxes of a
+// cluster, and from the change logs of riders, which record these changes anyway.
 //
-// Events are moved at least once, in order: each is appended to its shard before it is removed from its outbox. If two gateways
-// move the same events, or one dies in between, an event is in the stream twice, with the same id. An event whose job was
-// erased in between is not appended.
+// Each event is moved at least once, in order: it is appended to its shard before it is removed from its outbox. If two
+// gateways move the same events, or one dies in between, the stream contains an event twice, with the same id. If the
+// job of an event is erased in between, the event is not appended.
 
 internal import EnrouteWire
 internal import NIOCore
@@ -17,13 +17,13 @@ package struct EventForwarder: Sendable {
     private let outboxes: WrittenOutboxes
     private let isCluster: Bool
 
-    /// How soon a gateway moves what it has written to an outbox.
+    /// How soon a gateway moves the events that it has written to an outbox.
     package static let interval: Duration = .milliseconds(100)
     /// How often the changes of riders are copied.
     package static let riderInterval: Duration = .seconds(1)
     /// How often all outboxes are searched for events that their writer did not move.
     package static let sweepInterval: Duration = .seconds(30)
-    /// How often old events are removed from the stream, and from the lists of undelivered events.
+    /// How often old events are removed from the stream and from the lists of undelivered events.
     package static let trimInterval: Duration = .seconds(60)
     /// Number of outboxes that are checked at the same time.
     private static let sweepBatch = 512
@@ -31,7 +31,7 @@ package struct EventForwarder: Sendable {
     private static let (zonesAtOnce, maxPages) = (32, 20)
     /// Maximum number of zones.
     private static let maxZones = 10_000
-    /// A field of the cursors that is not the name of a zone. It shows that copying has started.
+    /// A field of the cursors that is not the name of a zone. It marks that copying has started.
     private static let begun = "."
 
     /// - Parameter holder: unique among gateways, 1 to 64 of [A-Za-z0-9_-].
@@ -59,7 +59,7 @@ package struct EventForwarder: Sendable {
         }
     }
 
-    /// The work that only the holder of the lease does.
+    /// Does the work that only the holder of the lease does.
     private func copyAndSearch() async {
         let clock = ContinuousClock()
         var (renewal, sweep, trim) = (clock.now, clock.now, clock.now)
@@ -91,7 +91,7 @@ package struct EventForwarder: Sendable {
 
     // MARK: outboxes
 
-    /// Moves what this process has written.
+    /// Moves the events that this process has written.
     package func moveWritten() async {
         let slots = Array(self.outboxes.takeAll())
         await withTaskGroup(of: Void.self) { group in
@@ -135,7 +135,7 @@ package struct EventForwarder: Sendable {
 
     // MARK: riders
 
-    /// Copies the changes of all zones' riders since the last time. When it is first used, it starts with the next change.
+    /// Copies the changes of all zones' riders since the last time. The first time, it starts with the next change.
     package func copyRiderChanges() async throws {
         let ledger = self.streams.ledger
         let zones: [ZoneID] = ledger.names(
@@ -187,7 +187,7 @@ package struct EventForwarder: Sendable {
                     copied = entry.id
                 }
             } catch {
-                // Otherwise the events before the failure would be appended again every second, for as long as this
+                // Without this, the events before the failure would be appended again every second for as long as the
                 // shard fails.
                 if copied != cursor { try await self.storeCursor(copied, of: zone) }
                 throw error

@@ -1,5 +1,5 @@
-// The stream of all events: a fixed number of shards at the ledger, each with the events of some jobs and riders in order.
-// lua/README.md describes it for other programs.
+// The stream of all events: a fixed number of shards in the ledger, each with the events of some jobs and riders in
+// order. lua/README.md describes it for other programs.
 
 internal import EnrouteWire
 package import NIOCore
@@ -17,8 +17,8 @@ package struct EventStreams: Sendable {
     package static let page = 100
     /// How long a shard stores an event, except its newest one.
     package static let lifetime: Duration = .seconds(7 * 86_400)
-    /// How long it is remembered that no event of an erased record may be appended. A gateway that was frozen for longer
-    /// may have lost its connections.
+    /// How long the epochs of erased records are remembered, so that their events are not appended. A gateway that was
+    /// frozen for longer has probably lost its connections.
     static let erasedLifetime: Duration = .seconds(86_400)
     package static let shards = Keyspace.eventShards
 
@@ -43,7 +43,7 @@ package struct EventStreams: Sendable {
 
     /// Appends an event from an outbox.
     ///
-    /// - Returns: `false` when the job's record was erased meanwhile: nothing is appended.
+    /// - Returns: `false` when the job's record was erased meanwhile. Then nothing is appended.
     @discardableResult
     package func forward(_ event: LedgerEvent) async throws -> Bool {
         let answer = try await self.ledger.evaluate(
@@ -110,18 +110,18 @@ package struct EventStreams: Sendable {
         return StreamEntry.all(answer).first?.id
     }
 
-    /// Whether events after a position may have been trimmed, because they are old or because the shard is full. If
-    /// not, missing events were erased with their job.
+    /// Whether events after a position may have been trimmed, because they are old or because the shard is full.
+    /// Otherwise, missing events were erased with their job.
     package func mayHaveTrimmed(shard: Int, after place: String) async throws -> Bool {
         let placed = place.split(separator: "-").first.flatMap { $0.timestamp } ?? 0
         guard try await self.time() - placed < Self.lifetime.milliseconds else { return true }
         let length = try await self.ledger.send(["XLEN", .text(self.keyspace.events(shard: shard))]).get().integer
-        // Events that are erased afterwards make a trimmed shard shorter.
+        // A trimmed shard may be shorter than its maximum, because events are erased from it afterwards.
         return length ?? 0 >= Self.longest * 9 / 10
     }
 
-    /// Removes the events that are older than `lifetime`, and what is remembered of erased records for longer than
-    /// `erasedLifetime`. The newest event of each shard stays: it is where readers continue.
+    /// Removes the events that are older than `lifetime`, and the epochs of erased records that are older than
+    /// `erasedLifetime`. The newest event of each shard stays, because readers continue from it.
     package func removeOld() async throws {
         let now = try await self.time()
         let oldest = now - Self.lifetime.milliseconds
@@ -140,11 +140,11 @@ package struct EventStreams: Sendable {
     /// - Parameter id: ms since the epoch.
     func trim(_ key: String, before id: Int64) async throws {
         guard id > 0 else { return }
-        // Not `~`, with which the entries of a short stream would stay.
+        // Not `~`, which would leave the entries of a short stream.
         _ = try await self.ledger.send(["XTRIM", .text(key), "MINID", .integer(id)]).get()
     }
 
-    /// The time of the ledger, ms since the epoch.
+    /// The ledger's clock, ms since the epoch.
     func time() async throws -> Int64 {
         let time = (try await self.ledger.send(["TIME"]).get().array ?? []).compactMap { $0.text?.unixSeconds }
         return time.count == 2 ? time[0] * 1000 + time[1] / 1000 : 0

@@ -1,10 +1,10 @@
-// A lease at the ledger: at most one gateway at a time does some work. The holder renews it; if it dies, another gateway gets
-// the lease once it has expired. Work under a lease must tolerate that two gateways do it for a moment.
+// A lease in the ledger: at most one gateway at a time does some work. The holder renews it; if it dies, another
+// gateway gets the lease once it has expired. Work under a lease must tolerate that two gateways do it for a moment.
 
 internal import NIOCore
 package import Redis
 
-/// A lease by the name of its key. Safe to use from any thread.
+/// A lease, identified by its key. Safe to use from any thread.
 package struct Lease: Sendable {
     private let ledger: RedisClient
     private let key: String
@@ -20,12 +20,12 @@ package struct Lease: Sendable {
         (self.ledger, self.key, self.holder) = (ledger, key, holder)
     }
 
-    /// Acquires or renews it.
+    /// Acquires or renews the lease.
     ///
     /// - Returns: whether it is held.
     package func hold() async throws -> Bool { try await self.call(Self.lifetime.milliseconds) == 1 }
 
-    /// Gives it up, if it is held.
+    /// Releases the lease, if it is held.
     package func release() async throws { _ = try await self.call(0) }
 
     private func call(_ milliseconds: Int64) async throws -> Int64? {

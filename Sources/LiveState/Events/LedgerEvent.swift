@@ -26,7 +26,7 @@ package struct LedgerEvent: Sendable, Hashable {
         /// Sent only by a test of an endpoint; not in the stream.
         case test = "enroute.webhook.test"
 
-        /// Start of the types of events about riders.
+        /// Prefix of the types of events about riders.
         static let ofRiders = "enroute.rider."
 
         /// Whether the subject is a job.
@@ -49,7 +49,8 @@ package struct LedgerEvent: Sendable, Hashable {
     package var subject: String
     /// Nonce of the job's record; empty for an event about a rider.
     package var epoch: String
-    /// Number of the event among those of the job's record, or the version of the zone's riders; 0 if it has neither.
+    /// The event's number among those of the job's record, or the version of the zone's riders; 0 for an event with
+    /// neither.
     package var version: Int64
     package var zone: ZoneID?
     /// A JSON object.
@@ -77,7 +78,7 @@ package struct LedgerEvent: Sendable, Hashable {
     }
 
     /// - Parameter fields: names and values of an entry in turn.
-    /// - Returns: `nil` for anything but an event that Enroute writes.
+    /// - Returns: `nil` if it is not an event that Enroute writes.
     package init?(fields: [String: String]) {
         guard let id = fields["id"], (1...Self.longestID).contains(id.utf8.count), id.utf8.allSatisfy(Self.isInID),
             let kind = fields["type"].flatMap(Kind.init), let time = fields["time"]?.timestamp,

@@ -1,5 +1,5 @@
-// The outboxes that this process has written to and not emptied yet. It wakes the forwarder; a set that is lost with its
-// process costs only the time until another gateway's sweep finds the events.
+// The outboxes that this process has written to and that are not empty yet. The set wakes the forwarder. If a process
+// loses its set, another gateway's sweep finds the events a little later.
 
 internal import Synchronization
 

@@ -1,5 +1,6 @@
-// Collects what Redis knows about a job or a rider. It only reads, with commands that the users `enroute` and `operations` of
-// deploy/redis both may use, and it never fails: that something cannot be read is a fact too. No gateway needs to run.
+// Collects what Redis knows about a job or a rider. It only reads, with commands that both users `enroute` and
+// `operations` of deploy/redis may use. It never fails: data that cannot be read is a fact too. It needs no running
+// gateway.
 
 package import Access
 package import EnrouteWire
@@ -16,16 +17,16 @@ package struct FactsCollector: Sendable {
     let accessPages: Int
     /// The revocations that a gateway knows; `nil` to read the stream.
     let revocationTime: (@Sendable (RevocationSubject) -> Int64?)?
-    /// This machine's clock, ms since the epoch, for the case that no Redis answers.
+    /// This machine's clock, ms since the epoch. Used when neither Redis answers.
     let now: @Sendable () -> Int64
     /// Time between two reads of subscriptions and the audit trail: two ticks of an event loop by default.
     let rereadDelay: Duration
 
-    /// Pages of the stream `access` that a gateway reads for a request, and that a command reads.
+    /// Pages of the stream `access` that a gateway reads for a request.
     package static let pagesOfRequest = 5
     package static let pagesOfCommand = 20
     /// Maximum number of times that the subscriptions and the audit trail are read again because they contradict the
-    /// reports of gateways, which are older.
+    /// gateways' reports, which are older.
     static let maxRereads = 3
     /// Maximum number of entries about one job or rider that are shown.
     static let maxEntries = 3
@@ -105,7 +106,7 @@ package struct FactsCollector: Sendable {
         return self.live.reading(["GET", .text(key)], of: key, JobFeed.Travel.init)
     }
 
-    /// Not by recover_job, so that a user without EVAL can read it.
+    /// Without recover_job, so that a user without EVAL can read it.
     func record(of job: JobID) -> EventLoopFuture<Reading<JobRecord>> {
         let key = self.keyspace.job(job)
         return self.ledger.reading(

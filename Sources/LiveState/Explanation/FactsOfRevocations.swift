@@ -37,7 +37,7 @@ extension FactsCollector {
                     if !entry.isOfLaterVersion { facts.malformedKey = key }
                     continue
                 }
-                // The newest is read first, and it decides.
+                // The newest is read first and decides.
                 guard wanted.contains(revocation.subject) else { continue }
                 facts.add(revocation.subject, revocation.at)
             }

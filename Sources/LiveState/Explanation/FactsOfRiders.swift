@@ -1,4 +1,4 @@
-// What Redis knows about a rider, and ids that resemble one that does not exist.
+// What Redis knows about a rider, and ids that resemble an unknown one.
 
 package import EnrouteWire
 internal import NIOCore
@@ -83,7 +83,7 @@ extension FactsCollector {
     private static let comparedZones = 50
     private static let comparedIDs = 1_000
 
-    /// Ids of open jobs, the last changed of each zone.
+    /// Ids of open jobs: of each zone, those that changed last.
     package func openJobs() async throws -> [String] {
         try await self.members(zones: ["ZRANGE", .text(self.keyspace.zonesOfJobs), "0", .integer(Self.comparedZones)]) {
             self.keyspace.jobs(in: $0)

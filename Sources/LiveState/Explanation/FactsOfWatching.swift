@@ -16,7 +16,7 @@ extension FactsCollector {
         let reported = facts.gateways.value?.reduce(0) { $0 + ($1.followers.value ?? 0) }
         for attempt in 0...Self.maxRereads {
             if attempt > 0 { try await Task.sleep(for: self.rereadDelay) }
-            // In the order in which a loop gives up a follower: it unsubscribes, and its next tick writes the audit entry.
+            // In the order in which a loop stops following: it unsubscribes, and its next tick writes the audit entry.
             facts.feedSubscribers = try await self.subscribers(of: self.keyspace.feed(of: job), at: self.live)
             facts.eventSubscribers = try await self.subscribers(of: self.keyspace.events(of: job), at: self.ledger)
             let trail = try await self.trail(expected: reported) { $0.job == job }
@@ -75,7 +75,8 @@ extension FactsCollector {
         return (.value(gateways.sorted { $0.id < $1.id }), all.isValid ? nil : key)
     }
 
-    /// The count of one job or rider in a gateway's report: absent when the report has expired, 0 when it is not in it.
+    /// The count of one job or rider in a gateway's report: absent when the report has expired, 0 when the report does
+    /// not list it.
     private func count<Kind>(at key: String, of id: Identifier<Kind>, most: Int) async throws -> Reading<Int> {
         try await self.live.reading(["GET", .text(key)], of: key) { answer -> Int? in
             guard let text = answer.text else { return nil }
@@ -84,7 +85,7 @@ extension FactsCollector {
         }.get()
     }
 
-    /// Subscribed event loops, at the node of the channel's slot.
+    /// Number of subscribed event loops, according to the node of the channel's slot.
     private func subscribers(of channel: String, at client: RedisClient) async throws -> Reading<Int> {
         try await client.reading(["PUBSUB", "SHARDNUMSUB", .text(channel)], of: "PUBSUB SHARDNUMSUB") { answer in
             answer.array?.last?.integer.flatMap { $0.isCount ? Int($0) : nil }
@@ -97,13 +98,15 @@ extension FactsCollector {
         var sessions: Reading<[SessionFacts]> = .value([])
         /// Sessions that have stopped, with the time at which they did as `since`.
         var departures: [SessionFacts] = []
-        /// The entries that were read go back to this time; `nil` when the whole stream was read.
+        /// The time of the oldest entry that was read; `nil` when the whole stream was read.
         var since: Int64?
     }
 
-    /// Reads the newest entries of the stream `access`. The newest entry of a session and job decides whether it follows.
+    /// Reads the newest entries of the stream `access`. The newest entry about a session and a job decides whether the
+    /// session follows the job.
     ///
-    /// - Parameter expected: the number of sessions that gateways report, at which the search stops; `nil` if unknown.
+    /// - Parameter expected: the number of sessions that gateways report; the search stops when it has found as many.
+    ///   `nil` if unknown.
     private func trail(expected: Int?, _ isMeant: (SessionFacts) -> Bool) async throws -> Trail {
         struct Followed: Hashable {
             var session: String
@@ -170,7 +173,8 @@ extension FactsCollector {
 }
 
 extension WatchingFacts {
-    /// Followers are counted although no event loop is subscribed: they have just left or joined, or receive nothing.
+    /// Followers are counted although no event loop is subscribed. Either they have just left or joined, or they
+    /// receive nothing.
     fileprivate var isContradictory: Bool {
         self.followers > 0 && (self.feedSubscribers.value == 0 || self.eventSubscribers.value == 0)
     }
@@ -202,7 +206,7 @@ extension SessionFacts {
 }
 
 extension GatewayFacts.Health {
-    /// - Returns: `nil` for anything but a health report. Unknown members are ignored.
+    /// - Returns: `nil` if it is not a health report. Unknown members are ignored.
     fileprivate init?(json bytes: [UInt8]) {
         let members = bytes.withUnsafeBytes { bytes -> (String, String)? in
             var reader = JSONReader(bytes)

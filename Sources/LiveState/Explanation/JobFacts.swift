@@ -1,4 +1,4 @@
-// What Redis holds about one job, read for an explanation. Values only; Jobs/Explanation draws the conclusions.
+// What Redis stores about one job, read for an explanation. Values only; Jobs/Explanation draws the conclusions.
 
 package import EnrouteWire
 package import Redis
@@ -6,9 +6,9 @@ package import Redis
 /// The facts about one job at one moment.
 package struct JobFacts: Sendable {
     package var job: JobID
-    /// ms since the epoch, by the clock of Redis if one of the two answers.
+    /// ms since the epoch, by the clock of Redis if at least one instance answers.
     package var now: Int64
-    // The ledger.
+    // From the ledger.
     package var record: Reading<JobRecord> = .absent
     package var log: Reading<[StatusLogEntry]> = .absent
     package var assignedAt: Reading<Int64> = .absent
@@ -16,14 +16,14 @@ package struct JobFacts: Sendable {
     package var conclusions: Reading<[AuditStreams.StoredEntry]> = .absent
     package var links: [LinkFacts] = []
     package var revocations = RevocationFacts()
-    // The live instance.
+    // From the live instance.
     package var travel: Reading<JobFeed.Travel> = .absent
     package var position: Reading<PositionFacts> = .absent
     package var estimate: Reading<ETAStore.StoredEstimate> = .absent
     package var isEstimateLeased: Reading<Bool> = .absent
     package var verdicts: Reading<StoredVerdicts> = .absent
     package var stopsBefore: Reading<[JobID]> = .absent
-    // Both.
+    // From both.
     package var watching = WatchingFacts()
     package var liveKeys = KeyFacts()
     package var ledgerKeys = KeyFacts()
@@ -88,7 +88,7 @@ package struct MalformedKey: Sendable, Hashable, Encodable {
     }
 }
 
-/// The stored position, without the place unless somebody may see it.
+/// The stored position. The coordinates are included only if the reader may see them.
 package struct PositionFacts: Sendable, Hashable {
     /// When Redis stored it, ms since the epoch.
     package var storedAt: Int64
@@ -138,14 +138,15 @@ package struct RevocationFacts: Sendable {
     package init() {}
 }
 
-/// Who follows the job, as far as Redis knows: reports of gateways every few seconds, subscriptions, and the audit trail.
+/// Who follows the job, as far as Redis knows: from the gateways' reports every few seconds, from subscriptions, and
+/// from the audit trail.
 package struct WatchingFacts: Sendable {
     package var gateways: Reading<[GatewayFacts]> = .absent
     /// The list of gateways, if some of its entries are malformed.
     package var malformedRegistry: String?
     /// Sessions that have started to follow and not stopped, newest first.
     package var sessions: Reading<[SessionFacts]> = .absent
-    /// The entries that were read go back to this time; `nil` when the whole stream was read.
+    /// The time of the oldest entry that was read; `nil` when the whole stream was read.
     package var sessionsSince: Int64?
     /// Number of event loops subscribed to the job's channels.
     package var feedSubscribers: Reading<Int> = .absent
@@ -180,7 +181,7 @@ package struct GatewayFacts: Sendable {
     package var health: Reading<Health>
     /// Followers of the job at this gateway, in the report.
     package var followers: Reading<Int>
-    /// How many of them have left since, by the audit trail.
+    /// How many of them have left since the report, according to the audit trail.
     package var departed = 0
     /// Sessions of the rider at this gateway.
     package var riderSessions: Reading<Int>
@@ -236,7 +237,7 @@ package struct KeyFacts: Sendable, Equatable {
     /// How the master was found.
     package var isCluster = false
     package var isSentinel = false
-    /// Why that is unknown.
+    /// Why the master is unknown.
     package var error: RedisError?
 
     package init() {}

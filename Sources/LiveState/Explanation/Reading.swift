@@ -1,5 +1,5 @@
-// The result of reading one thing for an explanation. Unlike other reads, an explanation distinguishes data that is absent,
-// malformed or unreadable, because that is often the answer.
+// The result of reading one thing for an explanation. Unlike other reads, an explanation distinguishes data that is
+// absent, malformed or unreadable, because that often explains the problem.
 
 internal import NIOCore
 package import Redis
@@ -8,7 +8,7 @@ package import Redis
 package enum Reading<Value: Sendable>: Sendable {
     case value(Value)
     case absent
-    /// What is stored under this key is not what Enroute writes there.
+    /// The data under this key is not what Enroute writes there.
     case malformed(key: String)
     /// It could not be read: Redis is unavailable, or refuses the command.
     case failed(RedisError)
@@ -36,7 +36,7 @@ extension RedisClient {
     /// Reads a value. Never fails.
     ///
     /// - Parameters:
-    ///   - key: that the value is stored under, or another name for what is read.
+    ///   - key: the value's key, or another name for what is read.
     ///   - isAbsent: whether nothing is stored: null, an empty list, or fields that are all missing.
     ///   - parse: `nil` for a malformed value. Not called for a missing one.
     func reading<Value: Sendable>(

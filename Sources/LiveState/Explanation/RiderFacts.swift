@@ -1,4 +1,4 @@
-// What Redis holds about one rider, read for an explanation.
+// What Redis stores about one rider, read for an explanation.
 
 package import EnrouteWire
 internal import Redis
@@ -6,7 +6,7 @@ internal import Redis
 /// The facts about one rider at one moment.
 package struct RiderFacts: Sendable {
     package var rider: PersonID
-    /// ms since the epoch, by the clock of Redis if one of the two answers.
+    /// ms since the epoch, by the clock of Redis if at least one instance answers.
     package var now: Int64
     package var zone: Reading<ZoneID> = .absent
     package var record: Reading<RiderRecord> = .absent

@@ -1,6 +1,5 @@
-// Which commands Redis knows and the gateway's user may run, determined without running any of them: since Redis 7 a script can
-// ask whether its caller may call a command with these keys and channels (redis.acl_check_cmd). Nothing is read, written or
-// published.
+// Which commands Redis knows and the gateway's user may run. Nothing is read, written or published: since Redis 7, a
+// script can query whether its caller may call a command with given keys and channels (redis.acl_check_cmd).
 
 internal import EnrouteWire
 package import NIOCore
@@ -51,7 +50,7 @@ package struct AccessProbe: Sendable, Hashable {
         ]
     }
 
-    /// The commands that both roles need: messages of a channel, and the state of the server.
+    /// The commands that both roles need: messages on a channel, and the state of the server.
     private static func channelCommands(_ channel: String) -> [[String]] {
         [
             ["spublish", channel, ""], ["pubsub", "shardnumsub", channel], ["ssubscribe", channel],
@@ -60,10 +59,10 @@ package struct AccessProbe: Sendable, Hashable {
         ]
     }
 
-    /// Checks the commands on the server that `client` is connected to, for the user it signed in as.
+    /// Checks the commands on the server that `client` is connected to, for the user that it signed in as.
     ///
-    /// - Returns: `nil` when the server cannot tell, because it is older than 7.0 or the user may not call any script without
-    ///   keys.
+    /// - Returns: `nil` when the server cannot check permissions, because it is older than 7.0 or the user may not call
+    ///   any script without keys.
     package func run(_ client: RedisClient) -> EventLoopFuture<AccessFacts?> {
         let answers = (self.needed + self.excessive).map { command in
             client.evaluate(Self.permissionScript, keys: [], arguments: command.map { .text($0) }).map {
@@ -81,23 +80,24 @@ package struct AccessProbe: Sendable, Hashable {
                 unknown: Set(unknown).sorted())
         }.flatMapErrorThrowing { error in
             guard case RedisError.refused(let code, _) = error else { throw error }
-            // The user may not run scripts, or Redis knows none. Nothing else can be checked then, and no gateway would work.
-            // Any other refusal comes from an older server, which does not know this first line.
+            // The user may not run scripts, or Redis does not support them. Nothing else can be checked then, and no
+            // gateway would work. Any other refusal comes from an older server, which does not know the first line of
+            // the script.
             let scripts = ["EVAL, EVALSHA"]
             if code == "NOPERM" { return AccessFacts(missing: scripts) }
             return (error as? RedisError)?.isUnknownCommand == true ? AccessFacts(unknown: scripts) : nil
         }
     }
 
-    /// The script's answers.
+    /// The results of the script.
     private enum Permission: Int64 {
         case unknownCommand = -1
         case refused = 1
         case granted = 2
     }
 
-    /// Returns a `Permission`, or 0 if the server cannot tell. The flags let the script run where writes are refused: on a
-    /// replica, when memory is full, or without the required replicas.
+    /// Returns a `Permission`, or 0 if the server cannot check permissions. The flags let the script run where writes
+    /// are refused: on a replica, when memory is full, or without the required replicas.
     private static let permissionScript = RedisScript(
         name: "may_call",
         source: Array(
@@ -109,7 +109,7 @@ package struct AccessProbe: Sendable, Hashable {
             return may and 2 or 1
             """.utf8))
 
-    /// For people: the command in capitals, without the arguments that do not matter.
+    /// The command for people: in capitals, without the arguments that do not matter.
     private static func text(_ command: [String]) -> String {
         let name = Self.name(command)
         if ["EVAL", "EVALSHA"].contains(name) || name.contains(" ") { return name }

@@ -2,11 +2,11 @@
 
 /// Connections to one Redis, or to one master of a cluster.
 package struct ClientDemand: Sendable, Hashable {
-    /// Those that a gateway opens.
+    /// Connections that a gateway opens.
     package var gateway: Int
     /// Event loops of that gateway.
     package var loops: Int
-    /// Those of the inspection, which Redis counts too.
+    /// Connections of the inspection, which Redis counts too.
     package var inspection: Int
 
     package init(gateway: Int, loops: Int, inspection: Int) {
@@ -15,7 +15,7 @@ package struct ClientDemand: Sendable, Hashable {
 }
 
 extension RedisFacts {
-    /// Clients that are connected without the inspection: replicas and the bus of a cluster count towards the limit.
+    /// Connected clients without those of the inspection. Replicas and a cluster's bus count towards the limit.
     private func connectedClients(_ demand: ClientDemand) -> Int64? {
         self.number("connected_clients").map {
             max(0, $0 - Int64(demand.inspection)) + self.replicas + (self.number("cluster_connections") ?? 0)

@@ -1,5 +1,5 @@
-// Collects the facts about one Redis for an inspection. Nothing is changed: it uses INFO, CONFIG GET, TIME, the names of keys
-// and the permission checks.
+// Collects the facts about one Redis for an inspection. It changes nothing: it uses INFO, CONFIG GET, TIME, the names
+// of keys and the permission checks.
 
 package import NIOCore
 package import Redis
@@ -30,8 +30,8 @@ package struct RedisInspector: Sendable {
         self.microseconds = microseconds
     }
 
-    /// What Redis reports about itself to the gateway's user, and its settings. The admin may read them only if it is connected
-    /// to the same process: another one says nothing about this one.
+    /// Reads what Redis reports about itself to the gateway's user, and its settings. The admin may read the settings
+    /// only if it is connected to the same process; those of another process do not matter.
     ///
     /// - Returns: also the admin, unless it is connected to another process.
     private func facts() -> EventLoopFuture<(RedisFacts, admin: RedisClient?)> {
@@ -54,7 +54,8 @@ package struct RedisInspector: Sendable {
         }
     }
 
-    /// - Returns: `nil` when there is no admin; '' when it may not run INFO, so that nothing shows where it is connected.
+    /// - Returns: `nil` when there is no admin; '' when it may not run INFO, so that it is unknown where it is
+    ///   connected.
     private func adminInfo() -> EventLoopFuture<String?> {
         guard let admin else { return self.client.eventLoop.makeSucceededFuture(nil) }
         return self.info(of: admin).flatMapErrorThrowing { error in
@@ -63,8 +64,9 @@ package struct RedisInspector: Sendable {
         }.map { $0 }.hop(to: self.client.eventLoop)
     }
 
-    /// Everything that is known about Redis. Besides what it reports about itself: the roles of the keys it holds, the
-    /// permissions of the gateway's user, whether the append-only file can be loaded, and the difference between the clocks.
+    /// Collects everything that can be found out about Redis: what it reports about itself, the roles of the keys it
+    /// holds, the permissions of the gateway's user, whether the append-only file can be loaded, and the difference
+    /// between the clocks.
     ///
     /// - Throws: (in the future) `RedisError`.
     package func allFacts(keyspace: Keyspace) -> EventLoopFuture<RedisFacts> {
@@ -73,7 +75,7 @@ package struct RedisInspector: Sendable {
             let keys = RoleDetector(keyspace: keyspace).roles(at: admin ?? self.client).hop(to: self.client.eventLoop)
             let reload = self.reload(keyspace, known, admin)
             return access.and(keys).and(reload).flatMap { found, reload in
-                // Last, because the commands before it would delay the answers.
+                // Last, because the earlier commands would delay the replies.
                 self.clockAhead(tries: Self.clockTries).map { ahead in
                     var facts = known
                     (facts.access, facts.keys, facts.reload) = (found.0, found.1, reload)
@@ -84,7 +86,7 @@ package struct RedisInspector: Sendable {
         }
     }
 
-    /// Queries as both users, because either may come from an older access list.
+    /// Queries as both users, because either may use an older access list.
     private func reload(
         _ keyspace: Keyspace, _ facts: RedisFacts, _ admin: RedisClient?
     ) -> EventLoopFuture<ReloadFacts?> {
@@ -108,7 +110,7 @@ package struct RedisInspector: Sendable {
             let pairs = stride(from: 0, to: texts.count - 1, by: 2).map { (texts[$0], texts[$0 + 1]) }
             return Dictionary(pairs) { first, _ in first }
         }.flatMapErrorThrowing { error in
-            // NOPERM; or ERR from a version that accepts only one name, or from a hosted service without the command.
+            // NOPERM; or ERR, from a version that accepts only one name or from a hosted service without the command.
             guard case RedisError.refused = error else { throw error }
             return nil
         }

@@ -1,5 +1,5 @@
-// How a Redis is reached, as far as an inspection needs it: whether the traffic can be read on the way, and how staff call
-// redis-cli. Contains no credentials.
+// How a Redis is reached, as far as an inspection needs it: whether others can read the traffic on the way, and how
+// staff call redis-cli. Contains no credentials.
 
 internal import OutboundHTTP
 package import Redis
@@ -14,15 +14,15 @@ package struct RedisConnectionInfo: Sendable, Hashable {
     }
 
     package var transport: Transport
-    /// How to call redis-cli: `redis-cli -h 10.0.0.5 -p 6379`. With Sentinels and in a cluster, host and port are those of the
-    /// master that is inspected; placeholders if it is not known.
+    /// How to call redis-cli: `redis-cli -h 10.0.0.5 -p 6379`. With Sentinels and in a cluster, the host and port are
+    /// those of the inspected master, or placeholders if it is unknown.
     package var commandLine: String
     /// A command that shows whether Redis can be reached: a PING, or, with Sentinels and in a cluster, a query for the masters.
     package var connectionTest: String
     /// Host and port, the socket's path, or the Sentinels or nodes that lead to the host.
     package var name: String
 
-    /// - Parameter master: the one of `address` that is inspected; `nil` if it is not known.
+    /// - Parameter master: the inspected master of `address`; `nil` if it is unknown.
     package init(_ address: RedisAddress, at master: RedisAddress? = nil) {
         self.name = address.description
         let authorities = address.tls?.authorities.map { " --cacert \($0)" } ?? ""

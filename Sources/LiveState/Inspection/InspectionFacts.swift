@@ -58,7 +58,7 @@ package struct RedisFacts: Sendable, Hashable {
 extension RedisFacts {
     func number(_ field: String) -> Int64? { self.info[field].flatMap { Int64($0) } }
 
-    /// Major and minor version.
+    /// Major and minor version of the server.
     package var version: (major: Int, minor: Int)? {
         let parts = (self.info["redis_version"] ?? "").split(separator: ".").compactMap { Int($0) }
         return parts.count >= 2 ? (parts[0], parts[1]) : nil
@@ -74,7 +74,7 @@ extension RedisFacts {
     package var usedMemoryBytes: Int64? {
         self.number("used_memory").map { $0 - (self.number("mem_not_counted_for_evict") ?? 0) }
     }
-    /// Whether the limit has been reached. Redis then evicts keys or, where it may not, refuses to write.
+    /// Whether the limit has been reached. Redis then evicts keys; if its policy forbids that, it refuses writes.
     package var isMemoryFull: Bool {
         guard let used = self.usedMemoryBytes, let bound = self.maxMemoryBytes, bound > 0 else { return false }
         return used > bound
@@ -88,7 +88,7 @@ extension RedisFacts {
         self.number("aof_enabled").map { $0 == 1 } ?? self.settings?["appendonly"].map { $0 == "yes" }
     }
 
-    /// The rule for snapshots as Redis words it; '' for none, `nil` when it could not be read.
+    /// The rule for snapshots in Redis syntax; '' for none, `nil` when it could not be read.
     package var snapshotRule: String? { self.settings?["save"] }
     /// Snapshots written since the server started, by the rule or by command.
     package var snapshotsWritten: Int64 { self.number("rdb_saves") ?? 0 }
@@ -96,11 +96,11 @@ extension RedisFacts {
     /// Threshold of the slow log in µs; negative when it is off.
     package var slowLogMicroseconds: Int64? { self.settings?["slowlog-log-slower-than"].flatMap { Int64($0) } }
 
-    /// When a subscriber that does not read fast enough is disconnected.
+    /// When Redis disconnects a subscriber that does not read fast enough.
     package struct BufferLimit: Sendable, Hashable {
-        /// Disconnects immediately; 0 for never.
+        /// Disconnects immediately at this size; 0 for never.
         package var hardBytes: Int64
-        /// Disconnects after `softSeconds`; 0 for never.
+        /// Disconnects after `softSeconds` at this size; 0 for never.
         package var softBytes: Int64
         package var softSeconds: Int64
     }

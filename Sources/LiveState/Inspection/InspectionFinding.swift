@@ -48,7 +48,7 @@ extension RedisFacts {
         Finding(severity, self.role, subject, what: what, why: why, remedy: remedy)
     }
 
-    /// How to correct a setting: for the running server and for its next start.
+    /// The remedy for a setting: for the running server and for its next start.
     func setting(_ name: String, _ value: String) -> String {
         let isWord = !value.isEmpty && !value.contains(" ")
         let file = self.info["config_file"].flatMap { $0.isEmpty ? nil : $0 } ?? "the server's configuration file"

@@ -1,6 +1,6 @@
-// Which role's keys a Redis holds. This detects two exchanged URLs before someone applies a remedy, because a remedy for one
-// role would delete the data of the other. A few hundred key names are examined; for a user that may not SCAN, the keys with
-// fixed names. No value is read.
+// Which role's keys a Redis holds. This detects swapped URLs before someone applies a remedy, because a remedy for one
+// role would delete the data of the other. A few hundred key names are examined; if the user may not SCAN, the keys
+// with fixed names. No value is read.
 
 package import NIOCore
 package import Redis
@@ -83,7 +83,7 @@ extension RedisFacts {
     var holdsJobs: Bool { self.role == .live && self.keys.contains(.ledger) }
 }
 
-/// Whether the two URLs were exchanged, judged by the keys of both instances or, when both are empty, by their settings.
+/// Whether the two URLs were swapped, judged by the keys of both instances or, when both are empty, by their settings.
 ///
 /// - Returns: `nil` when nothing suggests it.
 package func swapFinding(_ live: RedisFacts, _ ledger: RedisFacts) -> Finding? {
@@ -110,7 +110,7 @@ package func swapFinding(_ live: RedisFacts, _ ledger: RedisFacts) -> Finding? {
 }
 
 extension [Finding] {
-    /// Without the findings that depend on the configured role, which is wrong when the URLs are swapped.
+    /// Findings that do not depend on the configured role, which is wrong when the URLs are swapped.
     package func withoutRoles() -> [Finding] {
         let lasting: Set<Finding.Subject> = [.connection, .version, .master, .clock, .encryption]
         return self.filter { lasting.contains($0.subject) }

@@ -1,4 +1,4 @@
-// The findings about a cluster: every master is inspected, because each has its own settings, users and memory.
+// The findings about a cluster. Every master is inspected, because each has its own settings, users and memory.
 
 /// The facts about one master of a Redis, and its findings.
 package struct InspectedMaster: Sendable {
@@ -13,7 +13,8 @@ package struct InspectedMaster: Sendable {
 }
 
 extension [InspectedMaster] {
-    /// The findings, most severe first: those that are the same for all masters once, the others with the master's name.
+    /// The findings, most severe first. A finding that is the same for all masters appears once; the others contain the
+    /// master's name.
     package var findings: [Finding] {
         guard let first = self.first, self.count > 1 else { return self.first?.findings ?? [] }
         let common = self.dropFirst().reduce(into: Set(first.findings)) { $0.formIntersection($1.findings) }
@@ -23,7 +24,8 @@ extension [InspectedMaster] {
         return (first.findings.filter(common.contains) + single).gravestFirst
     }
 
-    /// Facts for comparing two Redis instances: those of the first master, with the keys of all. `nil` without a master.
+    /// Facts for comparing two Redis instances: those of the first master, with the keys of all. `nil` without a
+    /// master.
     package var together: RedisFacts? {
         guard var facts = self.first?.facts else { return nil }
         facts.keys = self.reduce(into: []) { $0.formUnion($1.facts.keys) }

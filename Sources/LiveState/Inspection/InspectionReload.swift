@@ -1,6 +1,6 @@
-// Whether a ledger can load what it has appended. While Redis loads its append-only file it executes each transaction (every
-// script with two or more writes) as the user `default`. If an access list does not allow that user the commands, Redis 7.0
-// skips the transaction and starts without it (redis #14541, valkey #3983). ACL DRYRUN shows what `default` may do; it executes
+// Whether a ledger can load its append-only file. While loading, Redis executes each transaction (every script with two
+// or more writes) as the user `default`. If an access list does not allow that user the commands, Redis 7.0 skips the
+// transaction and starts without it (redis #14541, valkey #3983). ACL DRYRUN shows what `default` may do; it executes
 // nothing and reveals no password.
 
 package import NIOCore
@@ -10,7 +10,7 @@ package import Redis
 package enum ReloadFacts: Sendable, Hashable {
     /// Neither user may run ACL DRYRUN.
     case unknown
-    /// Commands of the file that would be refused while loading; empty when nothing is wrong.
+    /// Commands of the file that would be refused while loading; empty when none would be.
     case refused([String])
 }
 
@@ -20,7 +20,7 @@ package struct ReloadProbe: Sendable, Hashable {
     package var changes: [[String]]
 
     private static let user = "default"
-    /// Commands that scripts leave in the file. Reads and messages are not part of it.
+    /// Commands that scripts leave in the file. Reads and published messages are not in it.
     private static let writing: Set = [
         "set", "del", "hset", "hdel", "sadd", "xadd", "xtrim", "zadd", "zrem", "zremrangebyscore", "zremrangebyrank",
         "pexpire", "pexpireat",
@@ -66,7 +66,7 @@ extension RedisFacts {
                 why:
                     "Redis loads its append-only file as that user and skips every transaction that the user may not execute.",
                 remedy: remedy)
-        // ACL DRYRUN fails for a command that Redis does not know, which is another finding.
+        // ACL DRYRUN also fails for a command that Redis does not know. That is another finding.
         case .unknown where self.access?.unknown.isEmpty == false: return nil
         case .unknown:
             return self.finding(

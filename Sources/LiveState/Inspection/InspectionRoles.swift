@@ -1,7 +1,7 @@
 // The rules for one role: persistence and memory. The two roles need opposite settings.
 
 extension RedisFacts {
-    // MARK: live: nothing reaches a disk
+    // MARK: live: nothing may reach a disk
 
     func liveFindings(in mode: DeploymentMode) -> [Finding?] {
         // The instance holds the ledger's data, which the other remedies would destroy.
@@ -96,7 +96,7 @@ extension RedisFacts {
             why: why, remedy: self.largerMemory)
     }
 
-    /// Twice what is used or allowed, rounded up to a megabyte.
+    /// Twice the used or the allowed memory, rounded up to a megabyte.
     private var largerMemory: String {
         let bytes = max(self.usedMemoryBytes ?? 0, self.maxMemoryBytes ?? 0) * 2
         return self.setting("maxmemory", "\((bytes + (1 << 20) - 1) >> 20)mb")

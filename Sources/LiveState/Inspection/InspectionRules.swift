@@ -3,7 +3,8 @@
 extension RedisFacts {
     /// A difference between the clocks that is worth a warning, ms.
     package static let clockWarningMilliseconds: Int64 = 200
-    /// From this difference on, positions are refused as captured in the future and tokens as not yet valid, ms.
+    /// From this difference on, gateways refuse positions as captured in the future and reject tokens as not yet valid,
+    /// ms.
     package static let clockErrorMilliseconds: Int64 = 30_000
 
     /// All findings about one Redis, most severe first.
@@ -46,7 +47,7 @@ extension RedisFacts {
     private static let advisedLimit: [RedisRole: String] = [
         .live: "pubsub 64mb 16mb 10", .ledger: "pubsub 32mb 8mb 10",
     ]
-    /// A burst can fill less than this, bytes.
+    /// A burst can fill a smaller buffer than this, bytes.
     package static let leastBufferBytes: Int64 = 8 << 20
 
     private var subscriberLimitFinding: Finding? {
@@ -155,7 +156,7 @@ extension [Finding] {
 }
 
 extension RedisFacts {
-    /// The same process; or one cluster, where each URL may have led to a different node.
+    /// Whether both are the same process, or the same cluster, where each URL may have led to a different node.
     package func isOne(with other: RedisFacts) -> Bool {
         self.runID == other.runID || self.connection.name == other.connection.name
     }

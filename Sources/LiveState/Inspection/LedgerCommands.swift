@@ -29,7 +29,7 @@ extension AccessProbe {
         ]
     }
 
-    /// Tracking links, their viewers, and the links of a job.
+    /// The commands for tracking links, their viewers, and the links of a job.
     private static func linkCommands(_ keyspace: Keyspace) -> [[String]] {
         let (link, viewers) = (keyspace.link("0"), keyspace.viewers(ofLink: "0"))
         let links = keyspace.links(of: Self.job)
@@ -52,7 +52,7 @@ extension AccessProbe {
         ]
     }
 
-    /// The lists of a rider's and of a customer's jobs.
+    /// The commands for the lists of a rider's and of a customer's jobs.
     private static func listCommands(_ keyspace: Keyspace) -> [[String]] {
         [keyspace.jobs(ofRider: Self.rider), keyspace.jobs(ofCustomer: Self.rider)].flatMap { list in
             [

@@ -9,7 +9,7 @@ extension AccessProbe {
             + self.pushCommands(keyspace) + self.gatewayCommands(keyspace) + self.placeCommands(keyspace)
     }
 
-    /// Travel mode and positions, with the tickets and codes of a sign-in.
+    /// The commands for travel mode, positions, tickets and sign-in codes.
     private static func positionCommands(_ keyspace: Keyspace) -> [[String]] {
         let (travel, position) = (keyspace.travel(of: Self.job), keyspace.position(of: Self.job))
         let channel = keyspace.feed(of: Self.job)
@@ -51,7 +51,7 @@ extension AccessProbe {
         ]
     }
 
-    /// The gateways that are running, and what each of them publishes about itself.
+    /// The commands for the list of running gateways and for their reports.
     private static func gatewayCommands(_ keyspace: Keyspace) -> [[String]] {
         let (gateways, gateway) = (keyspace.gateways, keyspace.gateway(Self.unrelated))
         let followed = keyspace.followed(atGateway: Self.unrelated)
@@ -64,7 +64,7 @@ extension AccessProbe {
         ]
     }
 
-    /// The places of a zone's riders.
+    /// The commands for the places of a zone's riders.
     private static func placeCommands(_ keyspace: Keyspace) -> [[String]] {
         let (places, seen) = (keyspace.places(in: Self.zone), keyspace.placesSeen(in: Self.zone))
         return [

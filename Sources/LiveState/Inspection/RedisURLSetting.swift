@@ -1,4 +1,4 @@
-// The URLs that an inspection may ask an operator to change. The inspection does not know where they are configured;
+// The URLs that an inspection may advise an operator to change. The inspection does not know where they are configured;
 // the process replaces these phrases with the names of its settings.
 
 /// The URL of a Redis role, or of a user that may read its configuration.

@@ -1,11 +1,11 @@
-// The arrival time of a job, as gateways share it: which gateway calculates it next, and the last result. Both may be lost
-// with the live instance; the next gateway whose calculation is due then finds the lease free.
+// The shared state of a job's arrival time: which gateway calculates it next, and the last result. The live instance
+// may lose both; then the lease is free for the next gateway whose calculation is due.
 
 package import EnrouteWire
 package import NIOCore
 package import Redis
 
-/// Leases and results of arrival times at the live instance. Safe to use from any thread.
+/// Leases and results of arrival times in the live instance. Safe to use from any thread.
 package struct ETAStore: Sendable {
     /// How long a result is stored.
     package static let lifetime = Duration.seconds(120)
@@ -20,8 +20,8 @@ package struct ETAStore: Sendable {
 
     /// Tries to become the gateway that calculates next.
     ///
-    /// - Parameter lease: how long no other gateway may calculate. It is never given up early, because it also spaces out the
-    ///   requests to providers.
+    /// - Parameter lease: how long no other gateway may calculate. It is never released early, because it also spaces
+    ///   out the requests to providers.
     /// - Returns: whether the lease was acquired.
     /// - Throws: (in the future) `RedisError`.
     package func claim(_ job: JobID, for lease: Duration) -> EventLoopFuture<Bool> {
@@ -88,7 +88,7 @@ package struct ETAStore: Sendable {
 
     /// A stored result, `<fence> <written_ms> <message>`.
     package struct StoredEstimate: Sendable, Hashable {
-        /// Of the travel mode. A result for another fence must not be shown.
+        /// The fence of the travel mode. A result for another fence must not be shown.
         package let fence: Int64
         package let estimate: ArrivalEstimate
 

@@ -1,4 +1,4 @@
-// What a caller has seen of a job. A change based on it is applied to exactly that state, or not at all.
+// The state of a job that a caller has seen. A change based on it is applied to exactly that state, or not at all.
 
 package import EnrouteWire
 

@@ -1,5 +1,5 @@
 // Reads the data that shows whether the followers of a job are up to date, every few seconds for every followed job.
-// Most of it does not change, so a reply is compared with the last one before anything is decoded.
+// Most of the data does not change, so a reply is compared with the previous one before anything is decoded.
 
 package import EnrouteWire
 internal import Redis
@@ -22,7 +22,7 @@ package final class JobCheckReader {
     /// The newest position that every follower had been sent at the last check; 0 if one had none.
     private var shownPosition: UInt64 = 0
 
-    /// The ledger's last answer was the same as the one before.
+    /// Whether the ledger's last reply was the same as the one before.
     private var isHeadUnchanged = false
 
     /// The halves of the read that is under way.
@@ -34,9 +34,9 @@ package final class JobCheckReader {
         (self.job, self.ledger, self.feed) = (job, ledger, feed)
     }
 
-    /// Reads the ledger, and the live instance unless that is unnecessary. It is unnecessary if every follower has
-    /// been sent a newer position since the last check, because the feed then works and is open, and if the ledger's
-    /// answer is the same.
+    /// Reads the ledger, and the live instance unless that is unnecessary. It is unnecessary if the ledger's reply has
+    /// not changed and every follower has been sent a newer position since the last check, because then the feed works
+    /// and is open.
     ///
     /// - Parameters:
     ///   - shown: the newest position that every follower has been sent; 0 if one of them has none or may not see it.

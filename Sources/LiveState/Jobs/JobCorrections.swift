@@ -1,5 +1,5 @@
-// Corrections of a job's status, which the lifecycle does not allow, and late entries of its log, which arrived too
-// late to change anything.
+// Corrections of a job's status, which its lifecycle does not allow, and late log entries: events that arrived too late
+// to change anything.
 
 package import EnrouteWire
 package import NIOCore
@@ -7,7 +7,7 @@ package import Redis
 
 /// A correction of a job's status.
 package struct StatusCorrection: Sendable, Hashable {
-    /// The right status.
+    /// The correct status.
     package var status: JobStatus
     package var reason: String
     package var actor: PersonID
@@ -29,7 +29,7 @@ package enum LateEvent: Sendable, Hashable {
 extension JobLedger {
     package enum Correction: Sendable, Hashable {
         case corrected(CorrectedStatus)
-        /// The same person already made a correction with this request id, and this is its result.
+        /// The same person already made a correction with this request id. This is its result.
         case repeated(CorrectedStatus)
         /// The job has the status already.
         case unchanged(JobStatus)
@@ -42,7 +42,7 @@ extension JobLedger {
     ///
     /// - Parameters:
     ///   - record: the record as it was read.
-    ///   - dropsRider: whether the rider is unassigned, because it cannot get the task again.
+    ///   - dropsRider: whether to unassign the rider, because it cannot get the task again.
     package func correct(
         _ job: JobID, _ correction: StatusCorrection, of record: JobRecord, dropsRider: Bool
     ) -> EventLoopFuture<Durable<Correction>> {
@@ -89,14 +89,14 @@ extension JobLedger {
         }
     }
 
-    /// Adds an event that later ones have overtaken to the job's log. The job itself does not change. Safe to repeat:
-    /// the log contains each event once.
+    /// Adds an event to the job's log although later events have overtaken it. The job itself does not change. Safe to
+    /// repeat: the log contains each event once.
     ///
     /// - Parameters:
     ///   - occurredAt: when it happened, ms since the epoch; `nil` if that is unknown.
     ///   - request: id of the event, 1 to 128 printable characters.
-    /// - Returns: its id; `nil` if it was not recorded, because it is known, the log has too many late entries, or there is no
-    ///   such job.
+    /// - Returns: its id; `nil` if it was not recorded: it is a duplicate, the log has too many late entries, or there
+    ///   is no such job.
     package func recordLate(
         _ event: LateEvent, of job: JobID, by actor: PersonID, occurredAt: Int64?, request: String
     ) -> EventLoopFuture<StatusID?> {

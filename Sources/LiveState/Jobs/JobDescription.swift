@@ -1,4 +1,4 @@
-// Changes what a job's record says besides its status, rider and customer.
+// Changes the fields of a job's record other than its status, rider and customer.
 
 package import EnrouteWire
 package import NIOCore
@@ -16,7 +16,7 @@ extension JobLedger {
         case overtaken
     }
 
-    /// Changes the given values and leaves those that are `nil`. Followers receive the job again. Safe to repeat.
+    /// Changes the given values and leaves those that are `nil`. Followers read the job again. Safe to repeat.
     ///
     /// - Parameters:
     ///   - kind: the kind that the job must have.
@@ -56,8 +56,8 @@ extension JobLedger {
 }
 
 extension JobLedger {
-    /// Lets the followers of a job read it again, if it is this rider's and they have not been notified of this version of the
-    /// rider's card. Safe to repeat.
+    /// Makes the followers of a job read it again. Does nothing if the job is not this rider's, or if they were already
+    /// notified of this version of the rider's card. Safe to repeat.
     package func refresh(_ job: JobID, after version: Int64, ofCardOf rider: PersonID) -> EventLoopFuture<Void> {
         self.ledger.evaluate(
             Scripts.refreshJob, keys: [self.keyspace.job(job), self.keyspace.events(of: job)],

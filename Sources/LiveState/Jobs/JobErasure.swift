@@ -1,5 +1,5 @@
-// Erases what Redis stores about a job. The ledger's record goes last: as long as it exists, an erasure that was
-// interrupted can be repeated from the start. Jobs/JobErasure.swift defines the order.
+// Erases what Redis stores about a job. The ledger's record is erased last: as long as it exists, an interrupted
+// erasure can be repeated from the start. Jobs/JobErasure.swift defines the order.
 
 package import EnrouteWire
 package import NIOCore
@@ -45,8 +45,8 @@ extension JobLedger {
         case hasLinks
     }
 
-    /// How long it is remembered that a record was erased: as long as Amazon SQS can retain the event that created it. The
-    /// fence, which stays with it, is needed for some minutes.
+    /// How long an erasure is remembered: as long as Amazon SQS can retain the event that created the job. The fence is
+    /// kept with it, although it is needed only for some minutes.
     static let tombstoneLifetime = Duration.seconds(14 * 86_400)
 
     /// Reads what an erasure needs. Unlike `recover`, it also reads a malformed record.
@@ -57,7 +57,7 @@ extension JobLedger {
         let fields = ["epoch", "fence", "customer", "rider", "zone"]
         return self.ledger.send(JobRecord.query(fields + ["kind", "status", "head"], of: key)).map { answer in
             guard let values = answer.array, values.count == fields.count + 3 else { return ErasableJob() }
-            // Of these fields, an erased job has only the fence.
+            // An erased job keeps only the fence.
             let isMissing = values.enumerated().allSatisfy { $0 == 1 || $1 == .null }
             return isMissing ? nil : ErasableJob(values)
         }.flatMapErrorThrowing { error in
@@ -96,8 +96,8 @@ extension JobLedger {
         }
     }
 
-    /// Whether the record of a job with this epoch was erased in the last 14 days. create_job makes the decision; this
-    /// check only spares the caller the work before it.
+    /// Whether the record of a job with this epoch was erased in the last 14 days. create_job decides; this check only
+    /// saves the caller the work before it.
     package func wasErased(_ job: JobID, epoch: String) -> EventLoopFuture<Bool> {
         self.ledger.send(["HGET", .text(self.keyspace.job(job)), "erased"]).map { answer in
             answer.text?.split(separator: " ").contains(Substring(epoch)) == true
@@ -131,8 +131,8 @@ extension JobLedger {
 }
 
 extension JobFeed {
-    /// Deletes what the live instance stores about a job besides its position: validation results, the arrival time and who may
-    /// calculate it, the stops before it, and the browsers that wait for its rider.
+    /// Deletes what the live instance stores about a job besides its position: validation results, the arrival time and
+    /// its lease, the stops before the job, and the browsers to notify.
     ///
     /// - Returns: how many keys were deleted.
     package func erase(_ job: JobID) -> EventLoopFuture<Int> {

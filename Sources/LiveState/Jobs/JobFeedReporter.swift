@@ -1,14 +1,14 @@
-// Which device reports for a job, by the live instance: what publish_location compares.
+// Which device reports for a job, according to the live instance. publish_location compares the same data.
 
 package import EnrouteWire
 package import NIOCore
 internal import Redis
 
 extension JobFeed {
-    /// A device without a name that has been silent for longer may be replaced by another one without a name: no device
-    /// is asked to report less often than every 20 s. As in publish_location.
+    /// An unnamed device that has been silent for longer may be replaced by another unnamed device. No device is asked
+    /// to report less often than every 20 s. As in publish_location.
     static let silence = Duration.seconds(30)
-    /// The same after REST requests without a name: an app that comes to the foreground stops them and opens a
+    /// The same after REST requests without a device name: an app that comes to the foreground stops them and opens a
     /// connection.
     static let silenceOfRequests = Duration.seconds(5)
 
@@ -20,7 +20,7 @@ extension JobFeed {
         }
     }
 
-    /// Whether this device reports for the job, or would if it reported now.
+    /// Whether this device reports for the job, or would become the reporter if it reported now.
     ///
     /// - Parameter now: ms since the epoch.
     package func isReporter(_ reporter: Reporter, of job: JobID, now: Int64) -> EventLoopFuture<Bool> {

@@ -1,4 +1,4 @@
-// Travel mode at the ledger: whether a rider may share its position for a job, until when, and on which device.
+// Travel mode in the ledger: whether a rider may share its position for a job, until when, and on which device.
 
 package import EnrouteWire
 package import NIOCore
@@ -16,11 +16,11 @@ extension JobLedger {
         case otherDevice
         /// Travel mode was switched off since, so no device can resume.
         case switchedOff
-        /// Travel mode was never on, or the ledger has lost that it was.
+        /// Travel mode was never on, or the ledger has lost it.
         case neverOn
     }
 
-    /// Switches travel mode on at the ledger, if the job's status and the time limit allow it.
+    /// Switches travel mode on in the ledger, if the job's status and the time limit allow it.
     ///
     /// - Parameters:
     ///   - reporter: the device that reports from now on.
@@ -55,11 +55,11 @@ extension JobLedger {
         }
     }
 
-    /// Switches travel mode off at the ledger. Safe to repeat.
+    /// Switches travel mode off in the ledger. Safe to repeat.
     ///
     /// - Parameters:
     ///   - rider: `nil` when the service or operations staff stop it, or the time limit was reached.
-    ///   - deadline: the time limit that was reached, ms since the epoch. Nothing is stopped if the job has another one
+    ///   - deadline: the time limit that was reached, ms since the epoch. Nothing changes if the job has another limit
     ///     by now.
     ///   - reporter: stops only what this device started; `nil` for any device.
     package func stopTravel(
@@ -86,7 +86,8 @@ extension JobLedger {
     package enum Stop: Sendable, Hashable {
         /// `fence` is the number of this decision.
         case off(fence: Int64)
-        /// Travel mode was off, or the job has another time limit by now; `fence` is the number of the last decision.
+        /// Travel mode was already off, or the job has another time limit by now; `fence` is the number of the last
+        /// decision.
         case wasOff(fence: Int64)
         /// The job does not exist, or is not this rider's.
         case noSuchJob

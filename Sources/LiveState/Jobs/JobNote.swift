@@ -1,4 +1,4 @@
-// Stores the note of a job's customer to the rider.
+// Stores the customer's note to the rider.
 
 package import EnrouteWire
 package import NIOCore
@@ -14,7 +14,7 @@ extension JobLedger {
         case ended(JobStatus)
     }
 
-    /// Replaces the customer's note. Followers receive the job again. Safe to repeat.
+    /// Replaces the customer's note. Followers read the job again. Safe to repeat.
     ///
     /// - Parameters:
     ///   - note: `nil` removes the stored one.

@@ -1,4 +1,5 @@
-// The note that operations staff keep with a job. It is in the job's record, so it lives as long and is erased with it.
+// The note of operations staff about a job. It is part of the job's record, so it is stored as long as the job and
+// erased with it.
 
 package import EnrouteWire
 package import NIOCore
@@ -15,7 +16,7 @@ extension JobLedger {
 
     /// Stores or removes a job's note. Safe to repeat.
     ///
-    /// - Parameter text: a text for which `OperationsNote.isNote` is true; `nil` removes the note.
+    /// - Parameter text: valid according to `OperationsNote.isNote`; `nil` removes the note.
     package func note(_ text: String?, on job: JobID, by actor: PersonID) -> EventLoopFuture<Durable<NoteChange>> {
         self.writes.evaluateDurably(
             Scripts.keepNote, keys: [self.keyspace.job(job)], arguments: [.text(text ?? ""), .text(actor.text)]

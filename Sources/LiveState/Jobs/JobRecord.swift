@@ -1,4 +1,4 @@
-// A job's record at the ledger. The fields are in the order in which recover_job returns them.
+// A job's record in the ledger. The fields are in the order in which recover_job returns them.
 
 package import EnrouteWire
 internal import Redis
@@ -69,11 +69,12 @@ package struct JobRecord: Sendable, Hashable {
     /// The device that last switched travel mode on for this rider; `nil` before, and in a record that was written before this
     /// field existed.
     package var reporter: Reporter?
-    /// Since when it is this device, ms since the epoch; `nil` in a record that was written before this field existed.
+    /// Since when this device reports, ms since the epoch; `nil` in a record that was written before this field
+    /// existed.
     package var reporterSince: Int64?
     /// The last step of progress; `nil` in a record that was written before this field existed.
     package var reached: JobStatus?
-    /// Grows with every change that followers learn by reading the job again: of its description, its rider or customer, or
+    /// Grows with every change that makes followers read the job again: of its description, its rider or customer, or
     /// its rider's card.
     package var revision: Int64 = 0
     /// Shown to followers.
@@ -97,8 +98,8 @@ extension JobRecord {
         "accepted_at", "metadata", "customer_note", "reporter", "recipient", "reporter_since",
     ]
 
-    /// The fields without those that only the job's own readers need: its revision, its display, its acceptance, its metadata,
-    /// the customer's note, its reporter and since when, and its recipient.
+    /// The fields without those that only the readers of a single job need: its revision, display, acceptance,
+    /// metadata, the customer's note, the reporter and since when, and the recipient.
     static let briefFields = Self.fields.prefix(14)
 
     /// The fields that lists of jobs need: all but the last five.
@@ -109,12 +110,12 @@ extension JobRecord {
         RedisCommand([.text("HMGET"), .text(key)] + fields.map { .text($0) })
     }
 
-    /// - Parameter answer: to `query`.
+    /// - Parameter answer: the reply to `query`.
     init?(answer: RESPValue) {
         self.init((answer.array ?? []).map { $0 == .null ? .string([]) : $0 })
     }
 
-    /// Whether the answer to `query` is that of a job that does not exist. An erased job keeps its fence for 14 days
+    /// Whether the reply to `query` belongs to a job that does not exist. An erased job keeps its fence for 14 days
     /// (erase_job).
     static func isMissing(_ answer: RESPValue) -> Bool {
         guard let values = answer.array else { return false }
@@ -159,7 +160,7 @@ extension JobRecord {
         self.display = display
         self.acceptedAt = acceptedAt
         guard texts.count == 22 else { return }
-        // `<rider> <device>`. The device of a rider that had the job before does not count.
+        // `<rider> <device>`. If the job had another rider before, its device does not count.
         let parts = texts[19].split(separator: " ", omittingEmptySubsequences: false)
         guard texts[19].isEmpty || parts.count == 2,
             let reporter = optional(parts.last.map(String.init) ?? "", { Reporter(stored: $0) }),

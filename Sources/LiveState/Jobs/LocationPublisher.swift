@@ -8,7 +8,7 @@ internal import HotPath
 package import NIOCore
 package import Redis
 
-/// Publishes locations at the live instance.
+/// Publishes locations in the live instance.
 package struct LocationPublisher: Sendable {
     private let live: RedisClient
     private let keyspace: Keyspace
@@ -41,8 +41,8 @@ package struct LocationPublisher: Sendable {
         case otherDevice
     }
 
-    /// Where the positions of one rider's device for one job are published: the constant part of the command, encoded once per
-    /// trip. A class, because each location would copy its four strings three times.
+    /// Where the positions of one rider's device for one job are published: the constant part of the command, encoded
+    /// once per trip. A class, because a struct's four strings would be copied three times per location.
     package final class Path: Sendable {
         package let job: JobID
         package let rider: PersonID
@@ -111,7 +111,7 @@ package struct LocationPublisher: Sendable {
         var detail: Int64?
         /// Of an accepted position.
         var id: UInt64?
-        /// The number of elements; the fourth says that the position that was replaced was malformed.
+        /// The number of elements. A fourth element means that the replaced position was malformed.
         var count: Int
 
         /// - Parameter tape: read in place.
@@ -159,7 +159,7 @@ package struct LocationPublisher: Sendable {
         return .failure(self.live.refusal(of: self.keyspace.travel(of: job), by: Scripts.publishLocation.name))
     }
 
-    /// Publishes a location, wherever it is called.
+    /// Publishes a location, from any thread.
     ///
     /// - Throws: (in the future) `RedisError`.
     package func publish(

@@ -1,5 +1,5 @@
-// The browsers that are notified when the rider of a job is near. They are stored at the live instance until then, so a
-// restart of that instance loses them; they are never written to a disk.
+// The browsers that are notified when the rider of a job is near. Until then they are stored in the live instance, so a
+// restart of that instance loses them. They are never written to a disk.
 
 package import Access
 internal import Crypto
@@ -8,7 +8,7 @@ internal import FoundationEssentials
 package import NIOCore
 package import Redis
 
-/// Subscriptions at the live instance. Safe to use from any thread.
+/// Subscriptions in the live instance. Safe to use from any thread.
 package struct PushSubscriptions: Sendable {
     /// A subscription as browsers describe it.
     package struct Subscription: Codable, Hashable, Sendable {
@@ -25,7 +25,7 @@ package struct PushSubscriptions: Sendable {
     }
 
     /// A browser that waits, and the customer's grant with which it was added. The grant is checked again before
-    /// anything is sent, because access may have been lost meanwhile.
+    /// anything is sent, because the customer may have lost access meanwhile.
     package struct Waiting: Codable, Hashable, Sendable {
         package var subscription: Subscription
         fileprivate var isByLink: Bool { self.link != nil }
@@ -33,13 +33,14 @@ package struct PushSubscriptions: Sendable {
         private var link: String?
         private var token: String?
         private var issuedAt: Int64?
-        /// Of the link; s since the epoch.
+        /// When the link expires, s since the epoch.
         private var expiresAt: Int64?
-        /// Until when this browser waits, ms since the epoch; `nil` if a gateway of an earlier version stored it. The key
-        /// lives longer when another browser is added later, but then a revocation of this grant may be forgotten.
+        /// Until when this browser waits, ms since the epoch; `nil` if a gateway of an earlier version stored it. The
+        /// key may live longer, because browsers are added later. By then, a revocation of this grant may no longer be
+        /// remembered.
         private var until: Int64?
 
-        /// - Parameter until: when its lifetime ends, ms since the epoch.
+        /// - Parameter until: when the browser stops waiting, ms since the epoch.
         package init(_ subscription: Subscription, by grant: Grant, until: Int64? = nil) {
             (self.subscription, self.until) = (subscription, until)
             (self.person, self.link) = (grant.person.text, grant.link)
@@ -61,7 +62,7 @@ package struct PushSubscriptions: Sendable {
 
     /// Maximum number of browsers per job.
     package static let most: Int64 = 10
-    /// Maximum number of them that belong to link viewers, so that these leave room for the job's customer.
+    /// Maximum number of browsers of link viewers, so that some remain for the job's customer.
     package static let mostByLink: Int64 = 5
 
     private let live: RedisClient
@@ -86,7 +87,7 @@ package struct PushSubscriptions: Sendable {
 
     /// Stores a browser. Safe to repeat.
     ///
-    /// - Parameter fence: of the job's record, in which the caller saw that the customer has access.
+    /// - Parameter fence: of the job's record that the caller used to check the customer's access.
     /// - Throws: (in the future) `RedisError`.
     package func add(_ waiting: Waiting, to job: JobID, asOf fence: Int64) -> EventLoopFuture<Addition> {
         let encoder = JSONEncoder()

@@ -1,5 +1,5 @@
-// The fields of a job's record on which a trip depends. They are read every minute for every trip, nearly always
-// without finding anything new, so only three fields are read, without a future.
+// The fields of a job's record on which a trip depends. They are read every minute for every trip and rarely change, so
+// only three fields are read, without a future.
 
 package import EnrouteWire
 internal import Redis
@@ -39,7 +39,7 @@ extension JobLedger {
 }
 
 extension TripFacts {
-    /// - Returns: `nil` if a field is missing or malformed; reading the whole record tells which.
+    /// - Returns: `nil` if a field is missing or malformed; reading the whole record shows which.
     fileprivate init?(_ tape: RESPTape) {
         guard tape.flatCount == 3, (0...2).allSatisfy({ tape.isString($0) }) else { return nil }
         var texts = ["", "", ""]
@@ -48,7 +48,7 @@ extension TripFacts {
             return nil
         }
         (self.rider, self.destination, self.zone) = (rider, JobRecord.place(texts[1]), zone)
-        // A destination without coordinates is read as a whole.
+        // For a destination without coordinates, the whole record is read.
         guard texts[1].isEmpty || self.destination != nil else { return nil }
     }
 }

@@ -1,11 +1,11 @@
-// Validation results of a rider's fixes, counted for support cases, and annotations about its reachability and arrival.
-// The data contains counts and names, never a location, and is lost with the live instance.
+// Counts of validation results of a rider's fixes, for support cases, and annotations about its reachability and
+// arrival. The data contains counts and names, never a location, and is lost with the live instance.
 
 package import EnrouteWire
 package import NIOCore
 package import Redis
 
-/// Writes and reads the results at the live instance. Safe to use from any thread.
+/// Writes and reads the results in the live instance. Safe to use from any thread.
 package struct ValidationSummaryStore: Sendable {
     private let live: RedisClient
     private let keyspace: Keyspace
@@ -14,7 +14,7 @@ package struct ValidationSummaryStore: Sendable {
     package init(live: RedisClient, settings: LiveStateSettings) {
         self.live = live
         self.keyspace = settings.keyspace
-        // Travel mode lasts no longer, so the trip is over when the data expires.
+        // Travel mode cannot last longer, so the trip is over when the data expires.
         self.lifetime = .integer(settings.maxSharingDuration.milliseconds)
     }
 
@@ -24,7 +24,7 @@ package struct ValidationSummaryStore: Sendable {
         case proximity(ProximityState?)
         /// Travel mode was switched off automatically on arrival.
         case stoppedByArrival(Bool)
-        /// Travel mode was switched on: the time without fixes counts from here.
+        /// Travel mode was switched on. The time without fixes is measured from here.
         case sharing
     }
 
@@ -62,7 +62,7 @@ package struct ValidationSummaryStore: Sendable {
             if !stored.isValid { self.live.refuse(key, by: "HGETALL") }
             return stored.summary
         }.flatMapErrorThrowing { error in
-            // The error has been logged. The job is shown without its verdicts.
+            // The error has been logged. The job is shown without its validation results.
             guard (error as? RedisError)?.isMalformedData == true else { throw error }
             return ValidationSummary()
         }
@@ -130,13 +130,13 @@ extension ValidationSummary {
 }
 
 extension String {
-    /// The value of an annotation, without the `-` that stands for none.
+    /// The value of an annotation; empty for `-`, which stands for none.
     fileprivate var annotation: String { self == "-" ? "" : self }
 
     /// A time within the range in which sums cannot overflow; `nil` for anything else.
     fileprivate var time: Int64? { Int64(self).flatMap { Fix.times.contains($0) ? $0 : nil } }
 
-    /// Has the form of a verdict's name, including those of later versions.
+    /// Whether it has the form of a verdict's name. Later versions may have other names.
     fileprivate var isVerdict: Bool {
         (1...32).contains(self.utf8.count) && self.utf8.allSatisfy { (97...122).contains($0) || $0 == 95 }
     }

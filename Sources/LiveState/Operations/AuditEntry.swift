@@ -5,12 +5,12 @@ package import EnrouteWire
 
 /// One entry of one of the two streams.
 package struct AuditEntry: Sendable, Hashable {
-    /// The streams. Each has its own maximum length, and its name is the key.
+    /// The audit streams. Each has its own maximum length, and its name is its key.
     package enum Stream: String, Sendable, CaseIterable {
         /// Who followed a job, read its position or its explanation, or watched a zone.
         case access
-        /// What was erased and why, and what the gateway concluded from a rider's position. Changes of a rider's availability
-        /// are not here: the scripts that make them write the zone's change log.
+        /// What was erased and why, and what the gateway concluded from a rider's position. Changes of a rider's
+        /// availability are not here: their scripts write them to the zone's change log.
         case audit
     }
 
@@ -28,14 +28,14 @@ package struct AuditEntry: Sendable, Hashable {
         self.fields = [Field(name: "type", value: type)] + fields.map { Field(name: $0.key, value: $0.value) }
     }
 
-    /// The last position of a job, and who shared it, were erased.
+    /// The last position of a job was erased, and which rider shared it.
     ///
     /// - Parameter keys: how many keys were cleared.
     package static func erased(_ job: JobID, keys: Int, because reason: EndReason) -> AuditEntry {
         AuditEntry(.audit, type: "erased", ["job": job.text, "keys": String(keys), "reason": reason.rawValue])
     }
 
-    /// The job was erased on request. The only trace of it that stays.
+    /// The job was erased on request. This entry is the only trace that stays.
     ///
     /// - Parameter keys: how many keys were deleted before the record.
     package static func erased(_ job: JobID, keys: Int, by actor: PersonID) -> AuditEntry {
@@ -68,15 +68,15 @@ package struct AuditEntry: Sendable, Hashable {
             ])
     }
 
-    /// Operations staff or a service wrote or removed the note of a job. The text is not part of the entry, so that it
-    /// is erased with the job.
+    /// Operations staff or a service wrote or removed a job's note. The entry does not contain the text, because the
+    /// text must be erased with the job.
     package static func notedByOperations(_ job: JobID, isRemoved: Bool, by actor: PersonID) -> AuditEntry {
         AuditEntry(
             .audit, type: "operations_noted",
             ["job": job.text, "change": isRemoved ? "removed" : "written", "actor": actor.text])
     }
 
-    /// The gateway concluded a proximity state from a rider's position. Followers are notified, but the status does not
+    /// The gateway derived a proximity state from a rider's position. Followers are notified, but the status does not
     /// change.
     package static func suggested(_ state: ProximityState, _ job: JobID, by rider: PersonID) -> AuditEntry {
         AuditEntry(.audit, type: "suggested", ["job": job.text, "rider": rider.text, "state": state.rawValue])
@@ -95,7 +95,7 @@ package struct AuditEntry: Sendable, Hashable {
 
     /// Somebody read a job over REST and saw where its rider is.
     ///
-    /// - Parameter via: `rest`, or `page` for the tracking page.
+    /// - Parameter via: `rest`, or `page` for the customer's page.
     package static func read(_ job: JobID, by person: PersonID, role: String, via: String) -> AuditEntry {
         AuditEntry(
             .access, type: "read",

@@ -1,5 +1,5 @@
-// The two audit streams at the ledger. Gateways append, people read. XADD trims with an approximate MAXLEN, which drops whole
-// nodes of about a hundred entries, oldest first.
+// The two audit streams in the ledger. Gateways append to them, people read them. XADD trims with an approximate
+// MAXLEN, which drops whole nodes of about a hundred entries, oldest first.
 
 package import NIOCore
 package import Redis
@@ -62,7 +62,7 @@ package struct AuditStreams: Sendable {
             of: self.settings.keyspace.stream(stream))
     }
 
-    /// Skips and reports malformed entries, so that one of them does not block the rest.
+    /// Skips and reports malformed entries, so that one of them does not hide the rest.
     func entries(_ command: RedisCommand, of key: String) -> EventLoopFuture<[StoredEntry]> {
         self.send(command, to: key).map { answer in
             let entries = answer.array ?? []
@@ -84,11 +84,11 @@ package struct AuditStreams: Sendable {
 }
 
 extension AuditStreams.StoredEntry {
-    /// Maximum size of one value in bytes. Everything that Enroute writes is shorter.
+    /// Maximum size of one value in bytes. Enroute writes only shorter values.
     private static let longestValue = 1_024
 
-    /// - Parameter entry: of the stream: its id, then names and values in turn. It must have a `type` (what happened) or a
-    ///   `change` (what changed).
+    /// - Parameter entry: of the stream: its id, then names and values in turn. It must have a `type` (what happened)
+    ///   or a `change` (what changed).
     init?(_ entry: RESPValue) {
         guard let parts = entry.array, parts.count == 2, let id = parts[0].text,
             let items = parts[1].array?.map(\.text), items.count.isMultiple(of: 2)

@@ -4,22 +4,22 @@ internal import FoundationEssentials
 package import NIOCore
 package import Redis
 
-/// What one answer to TIME says about the two clocks.
+/// What one reply to TIME shows about the two clocks.
 package struct ClockReading: Hashable, Sendable {
     package let roundTrip: TimeAmount
-    /// How far this machine's clock is ahead of that of Redis, µs; negative when it is behind. Assumes that the command takes
-    /// half of the round trip.
+    /// How far this machine's clock is ahead of that of Redis, µs; negative when it is behind. Assumes that the command
+    /// arrives after half of the round trip.
     package let aheadMicroseconds: Int64
 
-    /// Times of Redis beyond this are malformed, s since the epoch.
+    /// Redis times beyond this are malformed, s since the epoch.
     private static let maxSeconds: Int64 = 1 << 40
 
     package init(roundTrip: TimeAmount, aheadMicroseconds: Int64) {
         (self.roundTrip, self.aheadMicroseconds) = (roundTrip, aheadMicroseconds)
     }
 
-    /// How far this machine's clock is certainly ahead, s; negative when it is behind. A delay in one direction may explain
-    /// half of the round trip, so that much is left out.
+    /// How far this machine's clock is certainly ahead, s; negative when it is behind. A delay in one direction may
+    /// explain half of the round trip, so that half is subtracted.
     package var certainSeconds: Double {
         let explained = self.roundTrip.nanoseconds / 2_000
         let certain = max(0, Int64(clamping: self.aheadMicroseconds.magnitude) - explained)

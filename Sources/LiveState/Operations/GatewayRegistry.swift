@@ -1,12 +1,12 @@
-// Health reports of gateways, so that operations staff can see all gateways through any one of them. Every few seconds
-// each gateway writes a few facts and its number of followers per job, under keys that expire. No decision depends on
+// Health reports of gateways, so that operations staff can see all gateways through any one of them. Every few seconds,
+// each gateway writes a few facts and its number of followers per job under keys that expire. No decision depends on
 // them. A gateway that dies stops reporting and is shown as silent for a while.
 
 package import EnrouteWire
 package import NIOCore
 package import Redis
 
-/// Writes and reads the reports at the live instance. Safe to use from any thread.
+/// Writes and reads the reports in the live instance. Safe to use from any thread.
 package struct GatewayRegistry: Sendable {
     private let live: RedisClient
     private let keyspace: Keyspace

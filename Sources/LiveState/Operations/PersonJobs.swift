@@ -1,7 +1,7 @@
-// The jobs of a rider or a customer, as lists. A list is in the slot of its person, a job's record in the slot of the
-// job, so no script can change both. A gateway writes the list first and the record afterwards, so no job is ever
-// missing from the list of its rider or customer. A list may contain surplus entries. A reader leaves them out and
-// removes them, because the record decides (decisions/job-lists.md).
+// The jobs of a rider or a customer, as lists. A list is in its person's slot, a job's record in the job's slot, so no
+// script can change both. A gateway writes the list first and the record afterwards, so the list of a rider or customer
+// never lacks a job. A list may contain surplus entries. The record decides: a reader leaves such entries out and
+// removes them (decisions/job-lists.md).
 
 package import EnrouteWire
 package import NIOCore
@@ -51,8 +51,8 @@ package struct JobListPage: Sendable {
 extension JobLedger {
     /// Maximum number of jobs on the list of one person; the oldest are dropped.
     package static let maxJobsOfPerson = 20_000
-    /// How long a list is stored after the last job was added, and a job on it. Half of it is at least as long as a record
-    /// lives after a change.
+    /// How long a list is stored after the last job was added, and how long a job stays on it. Half of it is at least
+    /// as long as a record lives after a change.
     private var listLifetime: Duration { max(.seconds(7 * 86_400), self.settings.retention * 2) }
     /// Maximum number of entries that are read for one page, so that a filter cannot make a request read a whole list.
     package static let maxReadPerPage = 500
@@ -65,13 +65,13 @@ extension JobLedger {
         }
     }
 
-    /// Adds a job to the lists of its rider and its customer. Called before the record names them.
+    /// Adds a job to the lists of its rider and its customer. Called before the record contains them.
     ///
     /// - Parameters:
     ///   - now: ms since the epoch.
-    ///   - record: of the job, if it exists. On the lists of people that it already names, the job keeps its position,
-    ///     unless it has been there for more than half of the lifetime. Then it moves to half of the lifetime ago, so that
-    ///     its entry outlives the record.
+    ///   - record: of the job, if it exists. On the lists of people that the record already contains, the job keeps its
+    ///     time, unless that is older than half of the lifetime. Then the time becomes half of the lifetime ago, so
+    ///     that the entry outlives the record.
     package func list(
         _ job: JobID, rider: PersonID?, customer: PersonID, now: Int64, record: JobRecord? = nil
     ) -> EventLoopFuture<Void> {
@@ -93,7 +93,7 @@ extension JobLedger {
         return EventLoopFuture.andAllSucceed(added, on: self.eventLoop)
     }
 
-    /// Reads the positions of a job on the lists of people that its record will no longer name. A list that cannot be
+    /// Reads the entries of a job on the lists of people whom its record will no longer contain. A list that cannot be
     /// read is left out: its next reader removes the entry.
     package func entries(of job: JobID, rider: PersonID?, customer: PersonID?) -> EventLoopFuture<[JobListEntry]> {
         let lists = [rider.map { JobList.rider($0) }, customer.map { JobList.customer($0) }].compactMap { $0 }
@@ -106,8 +106,8 @@ extension JobLedger {
         return EventLoopFuture.whenAllSucceed(entries, on: self.eventLoop).map { $0.compactMap { $0 } }
     }
 
-    /// Removes entries that the job's record now contradicts, unless the job was listed again meanwhile. The caller
-    /// does not wait: an entry that stays is not shown, and the next reader of the list removes it.
+    /// Removes entries that contradict the job's new record, unless the job was listed again meanwhile. The caller does
+    /// not wait: a remaining entry is not shown, and the next reader of the list removes it.
     package func drop(_ entries: [JobListEntry]) {
         for entry in entries { self.drop(entry.place, from: self.key(of: entry.list)) }
     }
@@ -117,8 +117,8 @@ extension JobLedger {
             Scripts.dropListed, keys: [key], arguments: [.text(place.job.text), .integer(place.score)])
     }
 
-    /// Removes an erased job from all lists: those of its rider and its customer, and those of all zones, because it may have
-    /// been in another zone before.
+    /// Removes an erased job from all lists: those of its rider and its customer, and those of all zones, because the
+    /// job may have been in another zone before.
     package func unlist(_ job: JobID, _ erased: ErasableJob) -> EventLoopFuture<Void> {
         let zones = ZoneJobs(ledger: self.ledger, settings: self.settings).zones()
         return zones.skippingMalformedData(as: []).flatMap { zones in
@@ -152,7 +152,7 @@ extension JobLedger {
         _ page: JobListPage, of list: JobList, limit: Int, read: Int, now: Int64,
         _ isWanted: @escaping @Sendable (JobID, JobRecord) -> Bool
     ) -> EventLoopFuture<JobListPage> {
-        // One more than fits, because the page is the last one if no wanted job follows.
+        // One more than fits: without another matching job, this page is the last one.
         let count = min(limit + 1, Self.maxReadPerPage - read)
         guard count > 0 else { return self.eventLoop.makeSucceededFuture(page) }
         return self.entries(of: list, after: page.next, offset: 0, count: count).flatMap { entries in
@@ -185,7 +185,7 @@ extension JobLedger {
     }
 
     /// Entries after a position, newest first; entries of the same time in the reverse order of their names. Redis can
-    /// only start at a time, so entries of the position's own time are read again and skipped.
+    /// only start at a time, so entries with the same time as the position are read again and skipped.
     private func entries(
         of list: JobList, after place: JobListPlace?, offset: Int, count: Int
     ) -> EventLoopFuture<[JobListPlace]> {
@@ -228,11 +228,11 @@ extension JobLedger {
         return EventLoopFuture.whenAllSucceed(answers, on: self.eventLoop)
     }
 
-    /// How long a gateway may take from listing a job to writing its record, ms: the timeouts of Redis are far shorter.
+    /// How long a gateway may take from listing a job to writing its record, ms. The timeouts of Redis are far shorter.
     package static let longestListing: Int64 = 60_000
 
-    /// Removes entries of jobs that are gone, or that belong to someone else now, except for those that are so new that
-    /// a gateway may be about to write their records.
+    /// Removes entries of jobs that are gone or belong to someone else now. New entries stay, because a gateway may be
+    /// about to write their records.
     private func drop(_ entries: [JobListPlace], from list: JobList, now: Int64) {
         let key = self.key(of: list)
         for entry in entries where entry.score < now - Self.longestListing { self.drop(entry, from: key) }

@@ -4,7 +4,7 @@ internal import NIOCore
 internal import Redis
 
 extension EventLoopFuture where Value: Sendable {
-    /// Replaces malformed data, which has been reported, by the value that the list gets instead.
+    /// Replaces malformed data, which has been reported, with this value.
     func skippingMalformedData(as value: Value) -> EventLoopFuture<Value> {
         self.flatMapErrorThrowing { error in
             guard let refused = error as? RedisError, refused.isMalformedData || refused.isUnexpectedAnswer else {
@@ -15,7 +15,7 @@ extension EventLoopFuture where Value: Sendable {
     }
 }
 
-/// Works on one of several keys, unless it holds malformed data, which has been reported.
+/// Processes one of several keys. Skips a key with malformed data, which has been reported.
 func skippingMalformedData(_ body: () async throws -> Void) async throws {
     do {
         try await body()

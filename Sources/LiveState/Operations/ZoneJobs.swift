@@ -1,19 +1,19 @@
-// The open jobs of a zone, for display to operations staff. The gateway that changed a job updates the list after the change
-// and without waiting; no decision depends on the list. A missing job reappears with its next change. A job that does not
-// belong on the list (it has ended, moved to another zone, or its record is gone) is removed when somebody reads the
-// list, because each job is shown as its record says.
+// The open jobs of a zone, for display to operations staff. A gateway that changed a job updates the list afterwards
+// and does not wait for it; no decision depends on the list. A missing job reappears with its next change. A reader
+// shows each job as its record describes it. It removes a job that does not belong on the list because it has ended,
+// has moved to another zone or has no record any longer.
 
 package import EnrouteWire
 package import NIOCore
 package import Redis
 
-/// The lists of open jobs at the ledger. Safe to use from any thread.
+/// The lists of open jobs in the ledger. Safe to use from any thread.
 package struct ZoneJobs: Sendable {
     private let ledger: RedisClient
     private let settings: LiveStateSettings
     private var keyspace: Keyspace { self.settings.keyspace }
 
-    /// Maximum length of a zone's list; the jobs that changed longest ago are dropped.
+    /// Maximum length of a zone's list. The jobs that changed longest ago are dropped.
     package static let maxListedJobs = 20_000
     /// Maximum number of zones shown: those with the latest changes.
     package static let maxZones = 500
@@ -25,7 +25,7 @@ package struct ZoneJobs: Sendable {
         self.settings = settings
     }
 
-    /// Adds a job that was just written to its zone's list, or removes it from the list once it has ended.
+    /// Adds a changed job to its zone's list, or removes it from the list once it has ended.
     ///
     /// - Parameter now: ms since the epoch.
     /// - Throws: (in the future) `RedisError`; the list is then unchanged.

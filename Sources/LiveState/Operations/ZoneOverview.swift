@@ -1,5 +1,5 @@
-// What operations staff see of a zone apart from its jobs: riders that are online, and the latest changes, newest first. Read
-// only and limited; the streams hold what happened before.
+// What operations staff see of a zone apart from its jobs: riders that are online, and the latest changes, newest
+// first. It is read-only and limited; the streams contain earlier changes.
 
 package import EnrouteWire
 package import NIOCore
@@ -8,7 +8,7 @@ internal import Redis
 extension Riders {
     /// Maximum number of riders shown: the first of the zone's roster.
     package static let maxOnlineRiders = 1_000
-    /// Maximum number of riders of a zone that are counted and put in order: those whose next check is due first.
+    /// Maximum number of a zone's riders that are counted and ordered: those whose next check is due first.
     package static let maxListedRiders = 25_000
     /// Riders that are read at the same time.
     private static let batchSize = 250
@@ -35,7 +35,7 @@ extension Riders {
         }
     }
 
-    /// Reads the zone's lists, one after the other in Redis: a rider that changes meanwhile may be in the former group.
+    /// Reads the zone's lists one after the other. A rider that changes meanwhile may be in its previous group.
     private func roster(of zone: ZoneID) -> EventLoopFuture<ZoneRoster> {
         let lists = [
             self.onlineIDs(in: zone), self.unreachableWithTask(in: zone), self.available(in: zone),
@@ -53,7 +53,7 @@ extension Riders {
             .map { self.ledger.names($0, of: key, by: "ZRANGE") }
     }
 
-    /// Their next check is due when their last task is released, so their score is infinite.
+    /// Riders whose next check waits until their last task is released, so their score is infinite.
     private func unreachableWithTask(in zone: ZoneID) -> EventLoopFuture<[PersonID]> {
         let key = self.keyspace.due(in: zone)
         return self.ledger.send([

@@ -1,15 +1,15 @@
-// Which riders of a zone operations staff see first, and how many are free or busy. Decided from the zone's lists, because
+// Which riders of a zone operations staff see first, and how many are free or busy. Decided from the zone's lists:
 // reading each record of thousands of riders for every viewer would cost too much.
 
 package import EnrouteWire
 
 /// The online riders of a zone, each in one group.
 package struct ZoneRoster: Sendable, Hashable {
-    /// Riders that cannot be reached and have a task: staff have to take care of it.
+    /// Unreachable riders with a task. Staff have to take care of it.
     package private(set) var unreachableWithTask: [PersonID] = []
     /// Reachable riders with a task.
     package private(set) var busy: [PersonID] = []
-    /// Riders that may get a task and have none.
+    /// Riders without a task that may get one.
     package private(set) var free: [PersonID] = []
     /// Riders without a task that may not get one: unreachable, or not approved.
     package private(set) var others: [PersonID] = []
@@ -33,8 +33,8 @@ package struct ZoneRoster: Sendable, Hashable {
         }
     }
 
-    /// The riders that matter most. Of a group that does not fit, these are those whose ids come first, so that a display
-    /// shows the same riders each time.
+    /// The most important riders. If a group does not fit, those whose ids come first, so that a display shows the same
+    /// riders each time.
     package func first(_ count: Int) -> [PersonID] {
         var first: [PersonID] = []
         for group in [self.unreachableWithTask, self.busy, self.free, self.others] {

@@ -1,11 +1,11 @@
-// The score of a place in a geo key of Redis: a geohash of 52 bits. All scores of a zone can be read with one command
-// that is in the access list; a radius search would need a radius that covers the world.
+// The score of a place in a geo key of Redis: a geohash of 52 bits. One command that is in the access list can read all
+// scores of a zone. A radius search would need a radius that covers the world.
 
 internal import EnrouteWire
 
-/// A cell of the grid that a geo key divides the world into: at most 0.6 m wide.
+/// A cell of the grid into which a geo key divides the world: at most 0.6 m wide.
 struct GeoCell: Sendable, Hashable {
-    /// Numbers of the cell from south and from west, 26 bits each.
+    /// Numbers of the cell, counted from the south and from the west, 26 bits each.
     let (north, east): (UInt32, UInt32)
 
     private static let bits: UInt64 = 26
@@ -17,7 +17,7 @@ struct GeoCell: Sendable, Hashable {
         (self.north, self.east) = (Self.evenBits(of: score), Self.evenBits(of: score >> 1))
     }
 
-    /// The middle of the cell; `nil` if that is not a valid coordinate.
+    /// The center of the cell; `nil` if that is not a valid coordinate.
     var center: Coordinate? {
         func degrees(_ number: UInt32, _ most: Double) -> Double {
             (Double(number) + 0.5) / Double(UInt64(1) << Self.bits) * 2 * most - most

@@ -1,4 +1,4 @@
-// Places of a zone's riders at the live instance, to find the nearest. They do not decide who gets a task;
+// Places of a zone's riders in the live instance, to find the nearest. They do not decide who gets a task;
 // `Riders.assign` does. A place is valid as long as a heartbeat. Each call of place_riders removes expired places, and
 // without calls the keys expire.
 
@@ -23,7 +23,7 @@ package struct GeoIndex: Sendable {
 
     /// Stores the place of a rider.
     ///
-    /// - Returns: whether the rider can be found there: no place beyond `maxLatitude` can be stored.
+    /// - Returns: whether it was stored: a place beyond `maxLatitude` cannot be.
     package func place(_ rider: PersonID, in zone: ZoneID, at place: Coordinate) -> EventLoopFuture<Bool> {
         self.place([(rider, place)], in: zone).map { $0 == 1 }
     }
@@ -33,7 +33,7 @@ package struct GeoIndex: Sendable {
 
     /// Stores the places of riders of one zone.
     ///
-    /// - Returns: how many can be found: no place beyond `maxLatitude` can be stored.
+    /// - Returns: how many were stored: places beyond `maxLatitude` cannot be.
     package func place(_ riders: [(rider: PersonID, place: Coordinate)], in zone: ZoneID) -> EventLoopFuture<Int> {
         let placed = riders.filter { abs($0.place.latitude) <= Self.maxLatitude }
         let keys = [self.keyspace.places(in: zone), self.keyspace.placesSeen(in: zone)]
@@ -62,13 +62,13 @@ package struct GeoIndex: Sendable {
         package var at: Int64
     }
 
-    /// Maximum number of riders in the answer of `all`.
+    /// Maximum number of riders that `all` returns.
     package static let maxListed = 5_000
     /// Maximum number of riders of a zone that `all` reads.
     private static let maxRead = 20_000
 
-    /// The places of a zone's riders that have not expired: of more than `maxListed`, those whose ids come first, so that the
-    /// same riders stay on the map. Of more than `maxRead`, some are not found.
+    /// The places of a zone's riders that have not expired. Of more than `maxListed`, it returns those whose ids come
+    /// first, so that the same riders stay on the map. Of more than `maxRead`, some are missing.
     ///
     /// - Parameter now: ms since the epoch.
     package func all(in zone: ZoneID, now: Int64) -> EventLoopFuture<[PersonID: SeenPlace]> {
@@ -91,7 +91,7 @@ package struct GeoIndex: Sendable {
         }
     }
 
-    /// Places of some riders of a zone, without regard to their age.
+    /// Places of some riders of a zone, regardless of their age.
     package func some(_ count: Int, in zone: ZoneID) -> EventLoopFuture<[Coordinate]> {
         let key = self.keyspace.places(in: zone)
         return self.live.send([

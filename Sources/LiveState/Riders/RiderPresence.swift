@@ -1,6 +1,6 @@
 // Whether riders are reachable. A heartbeat is valid for `heartbeatTimeout`. After that a rider leaves the pool but
-// stays online, as it declared. After `autoOfflineDelay` a rider without a task is set offline. The script checks again
-// before it decides, so any number of gateways may sweep at the same time.
+// stays online, as it declared. After `autoOfflineDelay`, a rider without a task is set offline. The script checks the
+// state again before it decides, so any number of gateways may sweep at the same time.
 
 package import EnrouteWire
 package import NIOCore
@@ -68,7 +68,7 @@ extension Riders {
     package enum RepeatedHeartbeat: Sendable, Hashable {
         /// Recorded, and nothing else changed.
         case recorded
-        /// Something has changed, or the command must be sent in another way: `heartbeat` finds out.
+        /// Something has changed, or the command must be sent in another way. `heartbeat` finds out which.
         case isUnusual
         /// Redis did not answer.
         case failed
@@ -92,7 +92,7 @@ extension Riders {
     }
 
     package enum Expiry: Sendable, Hashable {
-        /// The rider sent a heartbeat in time, is not online, or another gateway was first.
+        /// The rider sent a heartbeat in time or is not online, or another gateway was first.
         case unchanged
         case unreachable(version: Int64)
         /// Staff have to take care of these tasks.

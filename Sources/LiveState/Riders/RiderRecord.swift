@@ -22,7 +22,7 @@ package struct RiderRecord: Sendable, Hashable {
     package var statusAt: Int64?
     /// Why the rider is offline, if a reason was given; `expired` after a long silence.
     package var reason: String?
-    /// What followers of its jobs see.
+    /// The card that followers of its jobs see.
     package var card: RiderCard?
     /// Version of the card's last change; 0 if the rider never had one.
     package var cardVersion: Int64 = 0
@@ -63,8 +63,8 @@ extension RiderRecord {
     private static let longestReason = 200
 
     /// - Parameters:
-    ///   - state: the eleven fields of `state` in the reply of rider_snapshot. An explanation, which shows no card, reads only
-    ///     the first nine.
+    ///   - state: the eleven fields of `state` in the reply of rider_snapshot. An explanation shows no card, so it
+    ///     reads only the first nine.
     ///   - tasks: jobs and states in turn.
     init?(_ state: [String], tasks: [String]) {
         guard [9, 11].contains(state.count), let status = Availability(rawValue: state[0]),
@@ -83,7 +83,7 @@ extension RiderRecord {
         self.statusAt = statusAt
         self.reason = state[8].isEmpty ? nil : state[8]
         if state.count == 11 {
-            // A card that is malformed is not shown; the rider can work without one.
+            // A malformed card is not shown; the rider can work without one.
             self.card = RiderCard(stored: state[9])
             self.cardVersion = state[10].version ?? 0
         }

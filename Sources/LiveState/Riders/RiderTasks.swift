@@ -1,4 +1,4 @@
-// The active tasks of riders. `assign` makes the final decision about who gets a task: it checks the state at that moment,
+// The active tasks of riders. `assign` makes the final decision about who gets a task: it checks the current state,
 // whatever a pool or a map showed before. A task is active until it is released.
 
 package import EnrouteWire
@@ -7,7 +7,7 @@ package import Redis
 
 extension Riders {
     package enum Assignment: Sendable, Hashable {
-        /// `version` of the zone: a later decision has a greater version.
+        /// `version` of the zone. A later decision has a greater version.
         case assigned(version: Int64)
         case unchanged(version: Int64)
         case noSuchRider
@@ -16,15 +16,16 @@ extension Riders {
         case unreachable
         /// The rider has as many tasks as its capacity allows.
         case full([JobID])
-        /// A rider of this zone other than the one that hands the task over has it.
+        /// Another rider of this zone has it, and it is not the one that hands it over.
         case taken(by: PersonID)
         case otherRequest
     }
 
-    /// Gives a task to a rider.
+    /// Assigns a task to a rider.
     ///
     /// - Parameters:
-    ///   - former: the rider that has the task and hands it over. It counts for both until it is released for `former`.
+    ///   - former: the rider that has the task and hands it over. The task counts for both riders until it is released
+    ///     for `former`.
     ///   - state: of a task that the rider does not have yet.
     package func assign(
         _ job: JobID, to rider: PersonID, in zone: ZoneID, insteadOf former: PersonID? = nil,
@@ -58,7 +59,7 @@ extension Riders {
         case otherRequest
     }
 
-    /// Releases a task of a rider, because it has ended or goes to another rider.
+    /// Releases a rider's task, because it has ended or is handed over to another rider.
     package func release(
         _ job: JobID, of rider: PersonID, in zone: ZoneID, because outcome: TaskOutcome, by requester: Requester
     ) -> EventLoopFuture<Durable<Release>> {
@@ -86,7 +87,7 @@ extension Riders {
         case otherRequest
     }
 
-    /// Moves a task to another state, if that may follow the current one.
+    /// Moves a task to another state, if that state may follow the current one.
     package func advance(
         _ job: JobID, of rider: PersonID, in zone: ZoneID, to state: TaskState, by requester: Requester
     ) -> EventLoopFuture<Durable<Advance>> {

@@ -1,6 +1,7 @@
-// Riders of a zone at the ledger: one typed call for each script. All keys of a zone are in one slot, so a rider, its tasks and
-// the pool change in one script, and no rider is offline with an active task. This file contains the declared status,
-// RiderPresence the reachability, RiderTasks the tasks, and RiderProfiles the registration.
+// Riders of a zone in the ledger: one typed call for each script. All keys of a zone are in one slot, so one script
+// changes a rider, its tasks and the pool together. No rider is therefore offline with an active task. This file
+// contains the declared status, RiderPresence the reachability, RiderTasks the tasks, and RiderProfiles the
+// registration.
 
 package import EnrouteWire
 package import NIOCore
@@ -127,9 +128,8 @@ package struct Riders: Sendable {
         ]
     }
 
-    /// The key of the reply to a request. A request id belongs to its actor: another person's request with the same id is
-    /// another request. For the rider's own requests the id alone is the name. No id contains a space, so the names
-    /// differ.
+    /// The key of the reply to a request. A request id belongs to its actor: the same id from another person is another
+    /// request. For the rider's own requests, the id alone is the name. No id contains a space, so the names differ.
     func replyKey(of requester: Requester, _ rider: PersonID, _ zone: ZoneID) -> String {
         let id = requester.request
         let isOwn = requester.actor == rider || id.isEmpty

@@ -1,5 +1,5 @@
-// The stops that a rider makes before a job, as its app reports them. Stored at the live instance for two minutes; an app that
-// keeps reporting sends them again.
+// The stops that a rider makes before a job, as the rider's app reports them. Stored in the live instance for two
+// minutes; an app that keeps reporting sends them again.
 
 package import EnrouteWire
 package import NIOCore
@@ -9,7 +9,7 @@ package import Redis
 package struct StopSequenceStore: Sendable {
     /// How long a sequence of stops is valid after it was reported.
     package static let lifetime = Duration.seconds(120)
-    /// Maximum number of stops before a job: the number of other jobs in one report.
+    /// Maximum number of stops before a job: the maximum number of other jobs in one report.
     package static let maxStops = LocationReport.maxJobs - 1
 
     private let live: RedisClient

@@ -1,5 +1,5 @@
-// The pool of a zone, for programs that assign tasks: available riders, changes, and the nearest ones. A follower
-// subscribes to the zone's changes and reads the pool. When a change's `previous` is not the last version it saw, it
+// The pool of a zone, for programs that assign tasks: available riders, changes, and the nearest riders. A follower
+// subscribes to the zone's changes and reads the pool. If a change's `previous` is not the last version that it saw, it
 // reads again from that version. The pool does not decide who gets a task; `Riders.assign` does.
 
 package import EnrouteWire
@@ -29,8 +29,8 @@ package struct ZonePool: Sendable {
     package struct Reading: Sendable, Hashable {
         /// Version of the newest change it includes; 0 before the first change.
         package var version: Int64
-        /// Changes since the requested version, oldest first; `nil` when the log does not hold all of them, and `members` is
-        /// the complete pool.
+        /// Changes since the requested version, oldest first; `nil` when the log does not contain all of them. Then
+        /// `members` is the complete pool.
         package var changes: [RiderChange]?
         /// Newest heartbeat first; empty when there are `changes`.
         package var members: [Member]
@@ -72,8 +72,8 @@ package struct ZonePool: Sendable {
     /// Number of riders that one search for the nearest may return.
     package static let candidates = 1...100
 
-    /// The nearest riders of the pool. Skips nearby riders that are not in the pool. It examines at most `GeoIndex.maxResults`
-    /// riders, so in a crowd of busy riders it may find fewer than there are.
+    /// The nearest riders of the pool, without nearby riders that are not in the pool. It examines at most
+    /// `GeoIndex.maxResults` riders, so among many busy riders it may find fewer than there are.
     ///
     /// - Parameters:
     ///   - radius: meters.
@@ -95,7 +95,7 @@ package struct ZonePool: Sendable {
             return self.ledger.send(question).flatMap { answer in
                 let scores = answer.array ?? []
                 let available = zip(near, scores).filter { $0.1 != .null }.map { $0.0 }
-                // Enough riders found, or none left to examine.
+                // Enough riders were found, or none are left to examine.
                 if available.count >= limit || near.count < breadth || breadth >= GeoIndex.maxResults {
                     return self.ledger.eventLoop.makeSucceededFuture(Array(available.prefix(limit)))
                 }
@@ -141,7 +141,7 @@ extension RiderChange {
             let status = fields["status"].flatMap(Availability.init), let tasks = fields["tasks"]?.amount,
             let capacity = fields["capacity"]?.amount, let previous = fields["prev"]?.version,
             let job = optional(fields["job"] ?? "", { JobID($0) }),
-            // The id is the time of Redis in µs: ms, then the remaining µs.
+            // The id is the time of Redis in µs: the milliseconds, then the remaining microseconds.
             let milliseconds = Int64(exactly: id.milliseconds), milliseconds.isTimestamp, id.sequence < 1_000_000
         else { return nil }
         self.init(

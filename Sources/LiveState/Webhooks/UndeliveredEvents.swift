@@ -8,19 +8,19 @@ extension WebhookStore {
     package static let deadLifetime: Duration = .seconds(30 * 86_400)
     /// Maximum number of undelivered events in one page.
     package static let page = 100
-    /// Maximum number of pages that are searched for one page of well-formed undelivered events.
+    /// Maximum number of pages that are searched to fill one page with well-formed events.
     private static let longestSearch = 200
 
     /// An event that could not be delivered.
     package struct Dead: Sendable, Hashable {
-        /// Its position in the list. Starts with the time at which it was given up, ms since the epoch.
+        /// Its position in the list. Starts with the time at which Enroute gave up, ms since the epoch.
         package var entry: String
         package var event: WaitingEvent
         package var attempts: Int
         package var reason: String
     }
 
-    /// The oldest undelivered events after an entry. Fewer than `page` means that there are no others. Malformed
+    /// The oldest undelivered events after an entry. If there are fewer than `page`, there are no others. Malformed
     /// entries are reported and skipped.
     package func dead(_ id: String, after entry: String = "0-0") async throws -> [Dead] {
         guard id.isNonce, entry.isStreamID else { return [] }

@@ -1,4 +1,4 @@
-// The events that wait for a webhook. The gateway that holds the webhook's lease delivers them, and stores the outcomes.
+// The events that wait for a webhook. The gateway that holds the webhook's lease delivers them and stores the outcomes.
 
 internal import FoundationEssentials
 internal import NIOCore
@@ -31,7 +31,7 @@ package struct WaitingEvent: Sendable, Hashable {
 }
 
 extension WebhookStore {
-    /// Maximum number of events that wait for one webhook. While it is reached, newer events stay in the stream.
+    /// Maximum number of events that wait for one webhook. Once it is reached, newer events stay in the stream.
     package static let maxWaiting = 100_000
     /// Maximum size of a stored event in bytes, as in the scripts.
     private static let longestEvent = 16_384
@@ -40,7 +40,7 @@ extension WebhookStore {
         Lease(ledger: self.ledger, key: self.keyspace.lease(ofWebhook: id), holder: holder)
     }
 
-    /// A fact about a webhook, which the holder of its lease stores.
+    /// A fact about a webhook that the holder of its lease stores.
     package enum Note: Sendable {
         case cursor(shard: Int, String)
         case failing(since: Int64, at: Int64, error: String)
@@ -66,7 +66,7 @@ extension WebhookStore {
         package init() {}
     }
 
-    /// A waiting event is not one that Enroute stores, or a key has another type.
+    /// A waiting event was not written by Enroute, or a key has another type.
     package struct Malformed: Error {}
 
     /// Stores a fact about a webhook.
@@ -133,13 +133,13 @@ extension WebhookStore {
         let members = try await self.nextDue(id, before: .integer(now), most: most)
         let subjects = members.compactMap(\.text).filter(\.isNonce)
         guard subjects.count < members.count else { return subjects }
-        // Otherwise they could fill every page.
+        // Otherwise such members could fill every page.
         self.ledger.refuse(self.keyspace.due(ofWebhook: id), by: "ZRANGEBYSCORE")
         try await self.removeDue(members.filter { $0.text?.isNonce != true }, of: id)
         return subjects
     }
 
-    /// Also malformed members.
+    /// Includes malformed members.
     func nextDue(_ id: String, before end: RedisCommand.Word, most: Int) async throws -> [RESPValue] {
         let key = self.keyspace.due(ofWebhook: id)
         let command: RedisCommand = ["ZRANGEBYSCORE", .text(key), "-inf", end, "LIMIT", "0", .integer(most)]
@@ -156,7 +156,7 @@ extension WebhookStore {
         Set(try await self.due(id, before: 9_999_999_999_999, most: Self.maxWaiting))
     }
 
-    /// The first waiting event of a job or rider, and its failed attempts; `nil` when none waits.
+    /// The first waiting event of a job or rider, and its failed attempts; `nil` if none waits.
     ///
     /// - Throws: `Malformed`, or an error of Redis.
     package func first(_ subject: String, of id: String) async throws -> (event: WaitingEvent, attempts: Int)? {
@@ -178,10 +178,10 @@ extension WebhookStore {
         return (event, try await attempts.get().array?.first?.text?.amount ?? 0)
     }
 
-    /// Removes what `first` or a script found malformed, and an entry of a job or rider without waiting events.
+    /// Removes what `first` or a script found to be malformed, and the entry of a job or rider without waiting events.
     ///
-    /// - Parameter isFirst: whether the first waiting event is malformed, and removed too.
-    /// - Returns: `false` when well-formed events wait: nothing is removed.
+    /// - Parameter isFirst: whether the first waiting event is malformed and removed too.
+    /// - Returns: `false` when well-formed events wait. Then nothing is removed.
     /// - Throws: `NotHeld`.
     package func drop(_ subject: String, of id: String, isFirst: Bool = false, by holder: String) async throws -> Bool {
         let answer = try await self.ledger.evaluate(

@@ -8,7 +8,7 @@ package struct Webhook: Sendable, Hashable {
     package struct Secret: Sendable, Hashable {
         /// `whsec_` and the key in base64.
         package var text: String
-        /// When it is no longer used, ms since the epoch; 0 for the current one.
+        /// When it becomes invalid, ms since the epoch; 0 for the current one.
         package var expiresAt: Int64
 
         package init(text: String, expiresAt: Int64) { (self.text, self.expiresAt) = (text, expiresAt) }
@@ -16,9 +16,9 @@ package struct Webhook: Sendable, Hashable {
 
     package let id: String
     package var url: String
-    /// The events that it receives; empty for all.
+    /// The kinds of events that it receives; empty for all.
     package var kinds: [LedgerEvent.Kind]
-    /// The current one first.
+    /// The secrets, the current one first.
     package var secrets: [Secret]
     /// Whether events are delivered to it.
     package var isOn: Bool
@@ -26,9 +26,9 @@ package struct Webhook: Sendable, Hashable {
     package var offReason: String
     /// ms since the epoch
     package var createdAt: Int64
-    /// Since when no delivery succeeds; `nil` while deliveries succeed.
+    /// Since when deliveries have been failing, ms since the epoch; `nil` while they succeed.
     package var failingSince: Int64?
-    /// When an attempt last failed, about 10 s accurate; `nil` if that is not known.
+    /// When an attempt last failed, accurate to about 10 s; `nil` if that is unknown.
     package var failedAt: Int64?
     /// Why the last attempt failed; empty when it succeeded.
     package var lastError: String
@@ -38,7 +38,7 @@ package struct Webhook: Sendable, Hashable {
     package var waiting: Int
     /// Number of events that were given up.
     package var undelivered = 0
-    /// How far each shard of the stream was read.
+    /// How far each shard of the stream has been read.
     package var cursors: [Int: String]
 
     /// Whether it receives events of this kind.
@@ -55,7 +55,7 @@ package struct Webhook: Sendable, Hashable {
     }
 
     /// - Parameter fields: of its record.
-    /// - Returns: `nil` for anything but a webhook that Enroute stores.
+    /// - Returns: `nil` if it is not a webhook that Enroute stores.
     init?(id: String, fields: [String: String]) {
         guard id.isNonce, let url = fields["url"], !url.isEmpty, let types = fields["types"],
             let texts = fields["secrets"], let createdAt = fields["created_at"]?.timestamp
@@ -91,7 +91,7 @@ package struct Webhook: Sendable, Hashable {
         secrets.map { "\($0.text):\($0.expiresAt)" }.joined(separator: " ")
     }
 
-    /// Those of the secrets in a stored text that are well-formed.
+    /// The well-formed secrets in a stored text.
     static func secrets(stored text: String) -> [Secret] {
         text.split(separator: " ").compactMap { Secret(stored: $0) }
     }
@@ -106,7 +106,7 @@ extension Webhook.Secret {
 }
 
 extension String {
-    /// Whether it is an id of a stream's entry: `<ms>-<n>`.
+    /// Whether it is the id of a stream entry: `<ms>-<n>`.
     var isStreamID: Bool {
         let parts = self.split(separator: "-", omittingEmptySubsequences: false)
         return parts.count == 2 && parts.allSatisfy { UInt64($0) != nil }

@@ -1,5 +1,5 @@
-// Webhooks at the ledger: their records. The events that wait for them are in `WaitingEvents.swift`, and those that could not
-// be delivered in `UndeliveredEvents.swift`.
+// The records of webhooks in the ledger. `WaitingEvents.swift` has the events that wait for them,
+// `UndeliveredEvents.swift` those that could not be delivered.
 
 internal import NIOCore
 package import Redis
@@ -12,18 +12,18 @@ package struct WebhookStore: Sendable {
 
     /// Maximum number of webhooks.
     package static let maxWebhooks = 50
-    /// Maximum number of secrets of a webhook that sign at the same time. The oldest ones beyond it end early.
+    /// Maximum number of secrets of a webhook that sign at the same time. Beyond it, the oldest ones expire early.
     package static let maxSecrets = 8
-    /// Maximum number of ids that are read from the set of webhooks, which others could have written to.
+    /// Maximum number of ids that are read from the set of webhooks. Others could have written to it.
     private static let longestSet = 1_000
-    /// How many jobs' and riders' waiting events are removed with a webhook, or become due, in one step.
+    /// How many jobs and riders are processed in one step when a webhook is removed or its events become due.
     package static let batch = 500
 
     package init(ledger: RedisClient, settings: LiveStateSettings) {
         self.streams = EventStreams(ledger: ledger, settings: settings)
     }
 
-    /// Stores a new webhook, which receives the events from now on.
+    /// Stores a new webhook, which receives events from now on.
     ///
     /// - Returns: `false` when there are too many webhooks.
     package func add(_ new: Webhook) async throws -> Bool {
@@ -79,7 +79,7 @@ package struct WebhookStore: Sendable {
         return webhook
     }
 
-    /// Removes a webhook with everything that waits for it.
+    /// Removes a webhook and its waiting events.
     ///
     /// - Returns: whether it existed.
     package func remove(_ id: String) async throws -> Bool {
@@ -120,11 +120,10 @@ package struct WebhookStore: Sendable {
         return webhook
     }
 
-    /// Switches a webhook on again after its endpoint accepted a test, and delivers the events that wait without
-    /// another delay.
+    /// Switches a webhook on again after its endpoint accepted a test, and makes its waiting events due immediately.
     ///
     /// - Parameter at: time of the test, ms since the epoch.
-    /// - Returns: `false` when there is no such webhook any longer.
+    /// - Returns: `false` when the webhook no longer exists.
     package func switchOn(_ id: String, at: Int64) async throws -> Bool {
         try await skippingMalformedData { try await self.endDelays(of: id, at: at) }
         let answer = try await self.ledger.evaluate(
@@ -133,11 +132,11 @@ package struct WebhookStore: Sendable {
         return answer.array?.first?.integer == 1
     }
 
-    /// Makes everything due that waits for a later attempt, in steps that do not occupy Redis for long. The worker
-    /// limits how much of it is sent at the same time.
+    /// Makes all events due that wait for a later attempt, in steps that do not block Redis for long. The worker limits
+    /// how many are sent at the same time.
     private func endDelays(of id: String, at now: Int64) async throws {
         let due = self.keyspace.due(ofWebhook: id)
-        // An endpoint that fails again meanwhile does not prolong this.
+        // Bounded, so that an endpoint that fails again meanwhile does not prolong this.
         for _ in 0...(Self.maxWaiting / Self.batch) {
             let later =
                 try await self.ledger.send([
@@ -145,7 +144,7 @@ package struct WebhookStore: Sendable {
                 ]).get().array ?? []
             guard !later.isEmpty else { return }
             let members = later.compactMap(\.bytes).flatMap { [RedisCommand.Word.integer(now), .bytes($0)] }
-            // XX: what was delivered or erased in between is not added again.
+            // XX: an event that was delivered or erased in between is not added again.
             _ = try await self.ledger.send(RedisCommand(["ZADD", .text(due), "XX"] + members)).get()
         }
     }

@@ -65,7 +65,7 @@ extension Routes {
             do {
                 let event = try event.mapError { self.problem($0) }.get()
                 if let outage {
-                    // Redis is unavailable: without this, each remaining event would wait for its own timeout.
+                    // Redis is unavailable. Otherwise each remaining event would wait for its own timeout.
                     self.eventCounts.add(.eventsFailed)
                     throw outage
                 }
@@ -143,7 +143,7 @@ extension Routes {
         let address = created.destination == nil ? created.address : nil
         let vendorAddress = created.vendor?.addressToFind
         guard address != nil || vendorAddress != nil,
-            // The event does not change a job that exists, so geocoding it would be pointless.
+            // The event does not change an existing job, so geocoding it would be pointless.
             try await self.result(of: self.jobs.ledger.recover(created.job)) == nil
         else { return event }
         if let known = self.deferredEvents.job(of: request, now: .now()) { return .created(known) }

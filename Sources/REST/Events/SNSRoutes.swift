@@ -1,6 +1,6 @@
-// Receives events from Amazon SNS. Its messages have no token; a valid signature of an accepted topic authenticates them, and
-// the topic acts as a service. SNS retries after 429 and 5xx and drops a message after any other 4xx, so an event that cannot
-// be applied yet is answered with 503 instead of 409.
+// Receives events from Amazon SNS. Its messages have no token; a valid signature of an accepted topic authenticates
+// them, and the topic acts as a service. SNS retries after 429 and 5xx and drops a message after any other 4xx, so the
+// response to an event that cannot be applied yet is 503 instead of 409.
 
 internal import Access
 internal import EnrouteWire
@@ -18,8 +18,8 @@ extension Routes {
 
     /// Handles an SNS message. Its content type is ignored, because SNS sends JSON as `text/plain`.
     func receiveSNSMessage(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
-        // A signature cannot be guessed, and SNS's addresses send other customers' messages too, which may be invalid here.
-        // SNSVerifier limits the fetches of certificates.
+        // A signature cannot be guessed, and SNS's addresses also send other customers' messages, which may be invalid
+        // here. SNSVerifier limits the fetches of certificates.
         let attempt = try self.attempt(request, context)
         guard let topics = self.shared.topics else {
             throw Problem(

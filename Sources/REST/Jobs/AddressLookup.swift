@@ -1,4 +1,4 @@
-// Looks up the addresses of a job that is written, and again later if the provider does not answer.
+// Looks up the addresses of a job when it is written, and again later if the provider does not respond.
 
 internal import EnrouteWire
 internal import Jobs
@@ -7,7 +7,7 @@ internal import NIOCore
 internal import Redis
 
 extension Routes {
-    /// Geocodes an address. A place far away from the zone counts as not found.
+    /// Geocodes an address. A place far from the zone counts as not found.
     func place(of address: String, in zone: ZoneID?) async -> (place: Coordinate?, geocoded: GeocodedAddress) {
         let found = await self.near(zone, await self.geocoder?.find(address) ?? .unanswered)
         return (found.place, found.address(digest: Geocoder.digest(of: address)))
@@ -18,7 +18,7 @@ extension Routes {
         return .nothing
     }
 
-    /// Looks up the addresses of a written job again, in the background, if the provider has not answered.
+    /// Looks up the addresses of a written job again, in the background, if the provider did not respond.
     ///
     /// - Parameters:
     ///   - destination: the address of the destination and its result.
@@ -55,7 +55,7 @@ extension Routes {
         geocoder.retries.add(
             .init(name: "\(job) \(place) \(digest)") {
                 do {
-                    // An address that was erased or replaced does not reach the provider.
+                    // An address that was erased or replaced must not reach the provider.
                     let waiting = try await jobs.ledger.recover(job).get()?.record
                     guard let waiting, change(waiting, nil, GeocodedAddress(unanswered: digest)) != nil else {
                         return true

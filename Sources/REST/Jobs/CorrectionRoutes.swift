@@ -1,4 +1,5 @@
-// Corrects the status of a job by REST, whatever its lifecycle allows. Only services and operations staff may, with a reason.
+// Corrects the status of a job by REST, whatever its lifecycle allows. Only services and operations staff may do this,
+// and they must give a reason.
 
 internal import Access
 internal import EnrouteWire
@@ -46,7 +47,7 @@ extension Routes {
         let (streams, gateway) = (self.services.streams, self.settings.name)
         let result = try await self.result(
             of: self.jobs.correct(job, correction, expected: expected) { corrected in
-                // The log has the correction already; a repeated request writes an entry with the same number.
+                // The log already has the correction; a repeated request writes an audit entry with the same number.
                 var entry = AuditEntry.corrected(corrected, by: correction.actor, because: correction.reason)
                 entry.stamp(
                     gateway: gateway, at: WallClock.nowMilliseconds, number: "\(corrected.event.id)-correction")

@@ -1,5 +1,5 @@
-// Follows a job by GET, as server-sent events: checks access and limits, and then starts a session on the request's connection,
-// which lasts until the connection closes.
+// Follows a job by GET, as server-sent events: checks access and limits, then starts a session on the request's
+// connection. The session lasts until the connection closes.
 
 internal import Access
 internal import EnrouteWire
@@ -74,7 +74,7 @@ extension Routes {
             let retry = Int64.random(in: EventStream.retryMilliseconds)
             try await writer.write(ByteBuffer(string: "retry: \(retry)\n\n"))
             try await channel.eventLoop.submit {
-                // The connection is closed already, and a session added now would not be notified of that.
+                // The connection is already closed. A session that is added now would not be notified of that.
                 guard channel.isActive else { throw ChannelError.ioOnClosedChannel }
                 let sync = channel.pipeline.syncOperations
                 let socket = try sync.handler(type: SecureSocketHandler.self)
@@ -84,7 +84,7 @@ extension Routes {
                     loop: loops[channel.eventLoop], socket: socket, address: stream.address, framing: .events,
                     id: stream.session, admitted: stream.admitted, logger: logger)
                 session.isChunked = isChunked
-                // Before the HTTP handlers, because they hold back the end of the client's side until a response is complete.
+                // Before the HTTP handlers, which buffer the end of the client's side until a response is complete.
                 try sync.addHandler(session, position: .after(socket))
                 guard let grant = session.grant else { return }
                 session.follower.subscribe(stream.job, since: stream.since, grant)
@@ -135,14 +135,16 @@ extension Routes {
 }
 
 extension Response {
-    /// The router gives the answer to HEAD the length of an empty body. A stream has no length (RFC 9110 section 8.6).
+    /// The router gives the response to HEAD the length of an empty body. A stream has no length (RFC 9110 section
+    /// 8.6).
     package mutating func removeLengthOfEventStream() {
         if self.headers[.contentType] == EventStream.mediaType { self.headers[.contentLength] = nil }
     }
 }
 
 extension Problem {
-    /// One of the sessions may be the client's own earlier one, until that fails to answer a ping. As for close code 4009.
+    /// One of the sessions may be the client's own earlier one, until that fails to answer a ping. The same as for
+    /// close code 4009.
     private static let sessionLimitRetryMilliseconds: Int64 = 40_000
     /// An address may send about two rejected tokens a second.
     private static let signInRetryMilliseconds: ClosedRange<Int64> = 1_000...5_000
@@ -164,7 +166,7 @@ extension Problem {
             self.init(Refused(code: .unavailable, message: "Sign-in failed: \(refusal.reason)."))
         default:
             self.init(.unauthorized, status: 401, detail: "Sign-in failed: \(refusal.reason).")
-            // A link was refused, and no token.
+            // A link was refused, not a token.
             self.headers[.wwwAuthenticate] = Self.challenge
         }
     }

@@ -1,6 +1,6 @@
-// The conditions of requests that write a job or erase it: If-Match and If-None-Match (RFC 9110 sections 13.1.1 and 13.1.2).
-// A change of the status compares its condition in Redis (`Precondition`). Here it is compared with the record that the gateway
-// reads right before the change.
+// The conditions of requests that write or erase a job: If-Match and If-None-Match (RFC 9110 sections 13.1.1 and
+// 13.1.2). For a change of the status, Redis compares the condition (`Precondition`). Otherwise it is compared here,
+// with the record that the gateway reads right before the change.
 
 internal import Access
 internal import EnrouteWire
@@ -12,7 +12,7 @@ internal import LiveState
 
 /// What a request requires of a job before it changes it.
 struct JobCondition: Hashable, Sendable {
-    /// A state of a job, as a header names it: by the job's `ETag` or by the ID of its newest status event.
+    /// A state of a job, as a header identifies it: by the job's `ETag` or by the ID of its newest status event.
     struct NamedState: Hashable, Sendable {
         let head: ExpectedHead
         /// `nil` if only the status event is named.
@@ -56,10 +56,11 @@ struct JobCondition: Hashable, Sendable {
     /// Whether the request has no condition.
     var isEmpty: Bool { !self.mustExist && !self.mustNotExist && self.excluded.isEmpty }
 
-    /// Whether `If-Match` names a state of the whole record, with its rider: only an `ETag` does.
+    /// Whether `If-Match` identifies a state of the whole record, with its rider. Only an `ETag` does.
     var namesRecord: Bool { self.expected?.revision != nil }
 
-    /// For the rest of a request whose condition was met: the job must still exist if it had to, in whatever state.
+    /// The condition for the rest of a request whose condition was met: if the job had to exist, it must still exist,
+    /// in whatever state.
     var onceMet: Self {
         var condition = self
         (condition.expected, condition.excluded) = (nil, [])
@@ -131,8 +132,8 @@ extension Routes {
         Self.badRequest("If-Match must be one entity tag: the job's ETag, or the ID of its newest status in quotes.")
     }
 
-    /// Compares a condition with a job that the request changes or erases. A job that does not exist, or that the caller may
-    /// not see, is left to the request.
+    /// Compares a condition with a job that the request changes or erases. The request itself handles a job that does
+    /// not exist or that the caller may not see.
     ///
     /// - Throws: 412 if the condition is not met.
     func require(_ condition: JobCondition, of job: JobID, by grant: Grant) async throws {

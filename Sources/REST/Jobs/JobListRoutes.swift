@@ -1,5 +1,6 @@
-// Lists of jobs by REST: riders and customers list their own, services and operations staff those of anybody or of a zone. The
-// records decide what a list contains and what the caller may see; LiveState/Operations/PersonJobs.swift has the lists.
+// Lists of jobs by REST: riders and customers list their own; services and operations staff list those of anybody or of
+// a zone. The records decide what a list contains and what the caller may see; LiveState/Operations/PersonJobs.swift
+// has the lists.
 
 internal import Access
 internal import EnrouteWire
@@ -42,7 +43,7 @@ extension Routes {
         return Self.json(summaries.json)
     }
 
-    /// The list that a request names, if the caller may read it.
+    /// The list that a request selects, if the caller may read it.
     private func list(_ request: Request, _ grant: Grant) throws -> JobList {
         let query = request.uri.queryParameters
         let named = ["rider", "customer", "zone"].filter { query[Substring($0)] != nil }
@@ -85,7 +86,7 @@ extension JobListPlace {
     /// Opaque to clients, so that it can change.
     var cursor: String { Base64URL.text(Array("\(self.score) \(self.job.text)".utf8)) }
 
-    /// - Returns: `nil` unless `cursor` made the text.
+    /// - Returns: `nil` unless the text is a value of `cursor`.
     init?(cursor: String) {
         guard cursor.utf8.count <= 200, let bytes = [UInt8](base64URL: Array(cursor.utf8)[...]),
             case let parts = String(decoding: bytes, as: UTF8.self).split(separator: " "), parts.count == 2,

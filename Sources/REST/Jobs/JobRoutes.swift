@@ -24,8 +24,8 @@ extension Routes {
         return self.answer(try await self.view(job, grant), of: job, to: grant, ifNoneMatchOf: request)
     }
 
-    /// Returns the state of a job, and records that the caller was shown the rider's position if the answer contains
-    /// it. 304 and answers to HEAD contain nothing.
+    /// Returns the state of a job. If the response contains the rider's position, records that the caller was shown it.
+    /// 304 and responses to HEAD contain nothing.
     ///
     /// - Parameter request: the request whose `If-None-Match` applies, or `nil` to always send the state.
     func answer(
@@ -61,7 +61,7 @@ extension Routes {
         return response
     }
 
-    /// Erases everything that Enroute stores about a job. What stays is one audit entry.
+    /// Erases everything that Enroute stores about a job, except one audit entry.
     @Sendable private func erase(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .eraseJob)
         let job = try self.job(context, grant)
@@ -81,7 +81,7 @@ extension Routes {
         return response
     }
 
-    /// Only the roles `ops` and `service` see who made a change and with which request.
+    /// Only the roles `ops` and `service` see who made a change, and with which request.
     @Sendable private func readLog(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .readJob)
         let job: JobID = try Self.identifier(context.parameters.require("job"), "job")

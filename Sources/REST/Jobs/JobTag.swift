@@ -1,10 +1,10 @@
-// The entity tag of a job's state. It contains the epoch of the job's record, the ID of its newest status event, the revision
-// of the record, and a digest of what else changes, so two gateways give the same state the same tag. The age of the position
-// is left out because it changes all the time without new information.
+// The entity tag of a job's state. It contains the epoch of the job's record, the ID of its newest status event, the
+// revision of the record, and a digest of everything else that changes, so two gateways give the same state the same
+// tag. The age of the position is left out, because it changes all the time without new information.
 //
-// The digest has no key, so a reader can guess what is in it and compare. It therefore covers only what every reader of the
-// job sees. The revision and the fence, which count changes, stand for the rest: the rider's ID, the zone and the vendor's
-// address.
+// The digest has no key, so a reader could guess its content and compare. It therefore covers only what every reader of
+// the job sees. The revision and the fence, which count changes, represent the rest: the rider's ID, the zone and the
+// vendor's address.
 
 internal import EnrouteWire
 internal import HTTPValues

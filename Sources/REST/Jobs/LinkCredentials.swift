@@ -1,5 +1,5 @@
-// Requests with a tracking link in place of a token: `Authorization: Link <secret>`. Links show a job; where the settings allow
-// it, anybody who has one may also act for the customer.
+// Requests with a tracking link instead of a token: `Authorization: Link <secret>`. A link shows a job. If the settings
+// allow it, anybody with the link may also act for the customer.
 
 internal import Access
 internal import EnrouteWire
@@ -23,7 +23,7 @@ extension Routes {
         request.headers[.authorization]?.credentials(ofScheme: "link")
     }
 
-    /// Returns the grant of the request's tracking link, which reaches the job in the path only.
+    /// Returns the grant of the request's tracking link, which gives access only to the job in the path.
     ///
     /// - Throws: 404 if the link is unknown, expired, revoked or another job's; 429 for too many attempts.
     func linkGrant(_ request: Request, _ context: GatewayRequestContext) async throws -> Grant {

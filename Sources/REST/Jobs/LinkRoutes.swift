@@ -18,8 +18,8 @@ extension Routes {
         var expiresInSeconds: Int?
     }
 
-    /// Only this response contains the link's secret. If the request has an Idempotency-Key, the response is stored, encrypted
-    /// under that key.
+    /// Only this response contains the link's secret. If the request has an Idempotency-Key, the response is stored
+    /// encrypted under that key.
     @Sendable func createLink(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .createLink)
         let job = try self.job(context, grant)
@@ -28,7 +28,7 @@ extension Routes {
         }
     }
 
-    /// How often a link is created while others change the job.
+    /// Maximum number of attempts to create a link while others change the job.
     private static let maxLinkAttempts = 3
 
     private func createLink(
@@ -43,7 +43,7 @@ extension Routes {
                     code: .illegalTransition, message: "The job has ended and can no longer be followed.",
                     status: record.status))
         }
-        // Also by a service, whose own access to the job is not revoked.
+        // Also for a service, although its own access to the job is not revoked.
         guard !self.revocations.isRevoked(job) else {
             throw Problem(
                 Refused(
@@ -59,7 +59,7 @@ extension Routes {
                 by: grant.person
             ).get()
         } catch is TrackingLinks.NoSuchJob {
-            // It was erased since it was read, or has another customer now.
+            // The job was erased since it was read, or has another customer now.
             guard attempt < Self.maxLinkAttempts else { throw Problem(Refused.changedConcurrently) }
             return try await self.createLink(for: job, requested, grant, attempt: attempt + 1)
         } catch {

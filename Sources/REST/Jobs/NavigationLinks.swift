@@ -83,7 +83,7 @@ enum NavigationApp: String, CaseIterable, Sendable {
             return "https://www.google.com/maps/dir/?api=1&destination=\(lat)%2C\(lon)&travelmode=\(mode.google)"
                 + "&dir_action=navigate"
         case (.apple, .ios), (.apple, .web):
-            // Apple documents no flag for bicycles. Without a flag the app uses the way that its user chose last.
+            // Apple documents no flag for bicycles. Without a flag, the app uses the mode that its user chose last.
             let flag = mode == .car ? "&dirflg=d" : mode == .foot ? "&dirflg=w" : ""
             return "https://maps.apple.com/?daddr=\(lat),\(lon)\(flag)"
         case (.waze, _):

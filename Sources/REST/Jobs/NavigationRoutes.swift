@@ -31,7 +31,7 @@ extension Routes {
         var job: String
         var to: String
         var name: String?
-        /// Degrees with six decimals, as strings, so that they equal those in the URLs.
+        /// Degrees with six decimals, as strings that equal those in the URLs.
         var lat: String
         var lon: String
         var candidates: [Candidate]
@@ -89,7 +89,7 @@ extension Routes {
 }
 
 extension Problem {
-    /// The address may be right, but the provider did not answer when it was looked up.
+    /// The address may be correct, but the provider did not respond when it was looked up.
     fileprivate static var addressNotLookedUp: Problem {
         var problem = Problem(
             .unavailable, status: 503,

@@ -15,7 +15,7 @@ extension Routes {
         api.put("jobs/{job}/push", use: self.notifyBrowser)
     }
 
-    /// How often a browser is added while others change the job.
+    /// Maximum number of attempts to add a browser while others change the job.
     private static let maxPushAttempts = 3
 
     private struct PushBody: Decodable {

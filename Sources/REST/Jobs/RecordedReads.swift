@@ -1,5 +1,6 @@
 // The reads of positions over REST that the audit trail has recorded in this minute. A client that polls a job reads
-// the same position repeatedly: each read would cost a command at the ledger and push older entries out of the stream.
+// the same position repeatedly. Recording each read would cost a command to the ledger and push older entries out of
+// the stream.
 
 internal import Access
 internal import EnrouteWire
@@ -24,13 +25,13 @@ final class RecordedReads: Sendable {
 
     private let current = Mutex(Period())
 
-    /// A person's reads of a job within this period, of the gateway's clock, are one entry.
+    /// A person's reads of a job within one period of the gateway's clock are one entry.
     static let periodMilliseconds: Int64 = 60_000
-    /// Maximum number of reads that are remembered. Each further read in the period gets its own entry, so that none is
-    /// missing.
+    /// Maximum number of reads that are remembered. Beyond it, each read in the period gets its own entry, so that none
+    /// is missing.
     static let maxReads = 20_000
 
-    /// Returns whether the read has no entry in this period yet. From then on it has.
+    /// Returns whether the read has no entry in this period yet, and remembers it.
     ///
     /// - Parameter now: ms since the epoch.
     func isFirst(_ read: Read, now: Int64) -> Bool {
@@ -45,9 +46,9 @@ final class RecordedReads: Sendable {
 }
 
 extension Routes {
-    /// Records that the caller was shown where the rider is. Does nothing if the view has no position, or if the same person
-    /// has read the job's position a moment ago. Like sessions, the answer does not wait for the ledger
-    /// (Realtime/decisions/asynchronous-audit-trail.md).
+    /// Records that the caller was shown where the rider is. Does nothing if the view has no position, or if this
+    /// person's read of the job has been recorded in this minute. Like a session, the response does not wait for the
+    /// ledger (Realtime/decisions/asynchronous-audit-trail.md).
     ///
     /// - Parameter via: `rest`, or `page`.
     func recordRead(of view: JobView, _ job: JobID, by grant: Grant, via: String) {

@@ -1,5 +1,5 @@
-// Changes the status of a job by REST. With If-Match the change is applied only if the job is still in the state that the
-// client has seen, so only one of several concurrent changes succeeds.
+// Changes the status of a job by REST. With If-Match, the change is applied only if the job is still in the state that
+// the client has seen, so only one of several concurrent changes succeeds.
 
 internal import Access
 internal import EnrouteWire

@@ -39,9 +39,9 @@ extension Routes {
         else { throw Problem(Refused.noSuchJob) }
         guard record.isTravelling else { throw Problem(Refused.travelModeOff) }
         if let device, let current = record.reporter, current != Reporter(device) { throw Problem(Refused.otherDevice) }
-        // A reason shows nobody where the device is, so one without a name may report it for the one that has a name.
+        // A reason reveals no location, so a device without a name may report it on behalf of the named device.
         let reporter = device.map { Reporter($0) } ?? record.namedReporter ?? .requests
-        // If the reason could not be recorded, respond with an error, so that the phone reports it again.
+        // If the reason could not be recorded, the response is an error, so that the phone reports it again.
         let refused = try await self.result(
             of: self.loops.onHomeLoop(of: grant.person) { loop in
                 loop.restReporters.reported(reason, for: job, of: grant.person, on: reporter)
@@ -52,6 +52,6 @@ extension Routes {
 }
 
 extension JobRecord {
-    /// The device that reports, if its name lasts across connections.
+    /// The reporting device, if it has a name that lasts across connections.
     fileprivate var namedReporter: Reporter? { self.reporter.flatMap { $0.isNameless ? nil : $0 } }
 }

@@ -1,4 +1,4 @@
-// Refuses places of jobs that are far away from their zone.
+// Refuses places of jobs that are far from their zone.
 
 internal import EnrouteWire
 internal import HTTPValues
@@ -9,7 +9,7 @@ internal import Realtime
 internal import Redis
 
 extension Routes {
-    /// Where the zone is; `nil` without a zone, without a bound, and for a zone of which too little is known.
+    /// The area of the zone; `nil` without a zone, without a bound, and if too little is known about the zone.
     private func extent(of zone: ZoneID?) async throws -> ZoneExtent? {
         guard let zone, self.settings.limits.zoneKilometers > 0 else { return nil }
         return try await self.result(
@@ -17,10 +17,10 @@ extension Routes {
                 of: zone, jobs: self.jobs.ledger.listing, riders: self.riders.places))
     }
 
-    /// Checks the places that a request gives as coordinates. A place that the job already has is accepted, so that the order
-    /// system can send its current data as often as it likes.
+    /// Checks the places that a request gives as coordinates. A place that the job already has is accepted, so that the
+    /// order system can send its current data as often as it likes.
     ///
-    /// - Parameter zone: `nil` for the zone that the job has.
+    /// - Parameter zone: `nil` for the job's zone.
     /// - Throws: 422 if one of them is too far from the zone.
     func checkZone(
         _ zone: ZoneID?, of job: JobID, vendor: Coordinate?, destination: Coordinate?
@@ -30,11 +30,11 @@ extension Routes {
         try await self.checkZone(zone, of: record, vendor: vendor, destination: destination)
     }
 
-    /// Checks the places of a job as they will be. A place that the job already has is accepted in the job's zone, and not in
-    /// another one.
+    /// Checks the places that a job will have. A place that the job already has is accepted in the job's zone, but not
+    /// in another one.
     ///
     /// - Parameters:
-    ///   - zone: `nil` for the zone that the job has.
+    ///   - zone: `nil` for the job's zone.
     ///   - record: `nil` for a job that does not exist.
     /// - Throws: 422 if one of them is too far from the zone.
     func checkZone(
@@ -54,8 +54,8 @@ extension Routes {
         }
     }
 
-    /// Whether a geocoded place is too far from the zone: there are streets of the same name in other cities. While Redis is
-    /// unavailable, none is.
+    /// Whether a geocoded place is too far from the zone: other cities may have streets with the same name. While Redis
+    /// is unavailable, no place is.
     func isDistant(_ place: Coordinate, from zone: ZoneID?) async -> Bool {
         guard let zone, let extent = try? await self.extent(of: zone) else { return false }
         return extent.fault(of: place, "", in: zone, bound: self.settings.limits.zoneKilometers) != nil

@@ -1,8 +1,9 @@
-// A cache of map tiles with a maximum size in bytes, so that the tiles of one city are requested from the provider only once.
+// A cache of map tiles with a maximum size in bytes, so that the tiles of one city are requested from the provider only
+// once.
 //
-// It approximates least-recently-used eviction with two generations. Requested tiles are put into the young generation. When
-// that reaches half of the maximum size, it replaces the old generation, and tiles not requested since then are evicted. So
-// each operation is O(1), and no order has to be maintained.
+// It approximates least-recently-used eviction with two generations. Requested tiles are put into the young generation.
+// When that reaches half of the maximum size, it replaces the old generation, and tiles not requested since then are
+// evicted. Each operation is therefore O(1), and no order has to be maintained.
 
 internal import Routing
 

@@ -44,8 +44,8 @@ extension Routes {
         return Response(status: .accepted, headers: [.durability: "unknown"])
     }
 
-    /// The same subject, but a link that is named by its secret becomes its id. Both have the same form, and a leaked URL
-    /// contains only the secret. A link that does not exist stays as it is: repeating a request must not fail.
+    /// The same subject, with a link's secret replaced by the link's id. Both have the same form, and a leaked URL
+    /// contains only the secret. A link that does not exist stays unchanged, because repeating a request must not fail.
     private func identified(_ subject: RevocationSubject) async throws -> RevocationSubject {
         guard case .link(let text) = subject, let reference = LinkReference(text) else { return subject }
         return try await self.result(of: self.links.find(reference)).map { RevocationSubject.link($0) } ?? subject

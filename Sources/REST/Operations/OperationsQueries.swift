@@ -1,4 +1,5 @@
-// The queries of the operations page: everything it shows except single jobs. The routes are in OperationsRoutes.swift.
+// The queries of the operations page: everything that it shows except single jobs. The routes are in
+// OperationsRoutes.swift.
 
 internal import EnrouteWire
 internal import HTTPValues
@@ -72,7 +73,7 @@ package struct OperationsQueries: Sendable {
         var id: String
         /// When it last published its health, in milliseconds since the Unix epoch.
         var at: Int64
-        /// `nil` if that was too long ago.
+        /// `nil` if its last report is too old.
         var health: GatewayHealth?
     }
 

@@ -93,7 +93,8 @@ extension Routes {
         let statuses = try Self.cases(request, "status", JobStatus.self)
         let trackings = try Self.cases(request, "tracking", JobTracking.self)
         let after: JobID? = try query["after"].map { try Self.identifier(String($0), "after") }
-        // Changes since a version are available only for all jobs. A request with filters gets its page as it is (`reset`).
+        // Changes since a version are available only for all jobs. A request with filters gets its current page
+        // (`reset`).
         let isWhole = after == nil && statuses == nil && trackings == nil && query["limit"] == nil
         let since = isWhole ? query["since"].map { String($0) } : nil
         let history = try await self.query { try await self.operations.zoneJobs.snapshot(of: zone).history }
@@ -225,7 +226,7 @@ extension Routes {
             var health: GatewayHealth?
         }
         var gateways: [Gateway]
-        /// The ID of the gateway that answers.
+        /// The ID of the gateway that responds.
         var answeredBy: String
         /// Whether Redis was available, so that the list contains all gateways.
         var complete: Bool

@@ -1,5 +1,5 @@
-// Error pages: someone who opens a page that cannot be shown gets a page in their language that says what happened and what to
-// do. Programs get a problem document instead.
+// Error pages: someone who opens a page that cannot be shown gets a page in their language with the reason and advice.
+// Programs get a problem document instead.
 
 internal import EnrouteWire
 internal import HTTPTypes

@@ -1,5 +1,6 @@
-// A language that an operator adds with a file: the customer's page, the statuses and the tracking states. A text that the file
-// lacks stays English (in a file for German, German); a text that no page has is an error, because it is a typing mistake.
+// A language that an operator adds with a file: the customer's page, the statuses and the tracking states. A text that
+// is missing in the file stays in English, or in German if the file is for German. A text that no page has is an error,
+// because it is probably misspelled.
 
 package import EnrouteWire
 internal import FoundationEssentials
@@ -14,12 +15,12 @@ package struct LanguageFile: Sendable {
     package let isRightToLeft: Bool
     /// The complete texts of statuses and tracking states.
     package let texts: StatusTexts
-    /// The paths of texts that the file lacks.
+    /// The paths of texts that are missing in the file.
     package let missing: [String]
-    /// The texts of the page that the file has: the members `customer`, `shared` and `times`.
+    /// The page's texts in the file: the members `customer`, `shared` and `times`.
     private let pageTexts: TextTree
 
-    /// What is wrong with a file, as a sentence.
+    /// The problem with a file, as a sentence.
     package struct Fault: Error, Hashable {
         package let reason: String
     }
@@ -70,7 +71,7 @@ package struct LanguageFile: Sendable {
         self.pageTexts = .object(members.filter { Self.pageMembers.contains($0.key) })
     }
 
-    /// What the file lacks, as a sentence with the first paths.
+    /// The texts that are missing in the file, as a sentence with the first paths.
     package var gaps: String {
         let (listed, rest) = (self.missing.prefix(Self.mostListed), self.missing.count - Self.mostListed)
         return "\(self.language) lacks \(listed.joined(separator: ", "))"
@@ -106,7 +107,7 @@ package struct LanguageFile: Sendable {
         return String(decoding: TextTree.object(members).json(isPretty: true), as: UTF8.self)
     }
 
-    /// What the page's script needs to know of the languages.
+    /// The data about the languages for the page's script.
     ///
     /// - Parameters:
     ///   - files: all languages of the deployment.

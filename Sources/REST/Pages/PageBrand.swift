@@ -19,7 +19,7 @@ package struct PageBrand: Sendable {
         package var bytes: [UInt8]
         package var mediaType: String
 
-        /// Largest file in bytes. It is loaded by every customer.
+        /// Maximum file size in bytes. Every customer loads the file.
         package static let largest = 100_000
         package static let mediaTypes = ["svg": "image/svg+xml", "png": "image/png", "webp": "image/webp"]
 
@@ -30,9 +30,9 @@ package struct PageBrand: Sendable {
 }
 
 extension PageTemplate {
-    /// Fills the brand into a page's bar and head.
+    /// Adds the brand to a page's bar and head.
     ///
-    /// - Parameter hasName: whether the page shows the operator's name instead of its own: the customer's page.
+    /// - Parameter hasName: whether the page shows the operator's name instead of its own, as the customer's page does.
     mutating func show(_ brand: PageBrand, hasName: Bool) {
         if hasName, let name = brand.name {
             self.fill("title", with: name.escaped)
@@ -44,7 +44,8 @@ extension PageTemplate {
         }
         let light = brand.accent.map { "html:root { \($0.css) }" }
         let dark = brand.darkAccent.map { "@media (prefers-color-scheme: dark) { html:root { \($0.css) } }" }
-        // More specific than the rules in page.css, which follow. The accent of light pages does not reach dark ones.
+        // More specific than the rules in page.css, which follow. The accent for light pages does not apply to dark
+        // ones.
         let rules = [light.map { "@media not all and (prefers-color-scheme: dark) { \($0) }" }, dark].compactMap(\.self)
         if !rules.isEmpty { self.addToHead("<style>\(rules.joined(separator: " "))</style>") }
     }

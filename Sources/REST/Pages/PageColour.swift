@@ -1,5 +1,5 @@
-// Colors of an operator's brand. A page may only use one whose contrast is sufficient on every background of the page
-// (WCAG 2.1, 1.4.3), so the contrast is calculated when the gateway starts.
+// Colors of an operator's brand. A page may only use a color whose contrast is sufficient on every background of the
+// page (WCAG 2.1, 1.4.3), so the contrast is calculated when the gateway starts.
 
 internal import EnrouteWire
 
@@ -61,7 +61,7 @@ package struct PageColour: Sendable, Hashable {
 package struct PageAccent: Sendable, Hashable {
     package enum Theme: String, Sendable, CaseIterable { case light, dark }
 
-    /// The least contrast of text.
+    /// The minimum contrast of text.
     package static let leastContrast = 4.5
 
     package let colour: PageColour
@@ -90,7 +90,7 @@ package struct PageAccent: Sendable, Hashable {
         self.colour.contrast(with: Self.white) >= self.colour.contrast(with: Self.black) ? Self.white : Self.black
     }
 
-    /// The least contrast in which the color appears.
+    /// The lowest contrast in which the color appears.
     package var contrast: Double {
         (Self.grounds(self.theme) + [self.soft, self.onAccent]).map { self.colour.contrast(with: $0) }.min() ?? 1
     }

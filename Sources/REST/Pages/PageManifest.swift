@@ -18,8 +18,8 @@ extension Pages {
             }
         }
 
-        /// The URL at which the installed app opens. It is `nil` for the tracking page, which then opens at the URL from which
-        /// it was installed: that of one job. Like all URLs in a manifest, it is relative to the manifest.
+        /// The URL at which the installed app opens. It is `nil` for the customer's page, which opens at the URL from
+        /// which it was installed: that of one job. Like all URLs in a manifest, it is relative to the manifest.
         fileprivate var start: String? { self == .track ? nil : self.rawValue }
         fileprivate var scope: String { self == .track ? "track/" : self.rawValue }
     }
@@ -53,9 +53,9 @@ extension Pages {
             }
             return Self.response(try self.manifest(of: page), "application/manifest+json; charset=utf-8")
         }
-        // Browsers request it for documents that name no icon, such as the API's answers.
+        // Browsers request it for documents without an icon, such as the API's responses.
         router.get("favicon.ico") { request, _ in try self.asset("icon-192.png", request) }
-        // Beside the pages and not in assets, because a service worker controls the pages in its own folder.
+        // Beside the pages and not in assets, because a service worker controls only the pages below its own path.
         router.get("worker.js") { request, _ in try self.asset("worker.js", request) }
     }
 

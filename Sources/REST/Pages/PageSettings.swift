@@ -26,7 +26,7 @@ package struct PageSettings: Sendable {
     /// Streets to draw if there are no tiles, as a GeoJSON FeatureCollection.
     package var streets: [UInt8]?
 
-    /// The origins of pages that may show the tracking page in a frame; none by default.
+    /// The origins of pages that may show the customer's page in a frame; none by default.
     package var frameAncestors = AllowedOrigins.own
 
     /// The origins of the demo's stage, which shows every page in a frame. Empty for all other gateways: no setting fills it,
@@ -47,7 +47,7 @@ package enum CustomerAction: String, Sendable, CaseIterable {
     case off
     /// The customer with a token.
     case signedIn = "signed-in"
-    /// Also everybody who has a tracking link.
+    /// Also everybody with a tracking link.
     case links
 
     /// Whether the page offers it.

@@ -21,7 +21,7 @@ package struct Pages: Sendable {
     private let texts: [String: PageFiles.File]
 
     private static let leafletTypes = ["leaflet.js": "text/javascript", "leaflet.css": "text/css"]
-    /// The same scripts without comments and blanks, a third of the bytes; Debian's package has both.
+    /// The same scripts without comments and white space, a third of the size; Debian's package has both.
     private static let minified = ["leaflet.js": "leaflet.min.js"]
 
     package init(settings: PageSettings) {
@@ -94,7 +94,7 @@ package struct Pages: Sendable {
         return response
     }
 
-    /// Returns the page in a language, with the settings for its script, and with addresses that are relative to its own.
+    /// Returns the page in a language, with the settings for its script. The page's URLs are relative to its own.
     func template(_ file: PageFiles.File, _ name: String, _ language: String, _ request: Request) -> PageTemplate {
         var page = PageTemplate(file.bytes)
         page.setLanguage(language)
@@ -113,8 +113,8 @@ package struct Pages: Sendable {
         if name == "track", let key = self.settings.pushKey {
             page.addToHead(#"<meta name="enroute-push" content="\#(key)">"#)
         }
-        // A page file may contain the links to the manifest and the icon already. Its link to the manifest does not name the
-        // page, so the page is added.
+        // A page file may already contain the links to the manifest and the icon. Its link to the manifest does not
+        // contain the page's name, so the name is added.
         if Installable(rawValue: name) != nil {
             let manifest = #"href="/manifest.webmanifest?page=\#(name)""#
             page.replace(#"href="/manifest.webmanifest""#, with: manifest)
@@ -195,13 +195,13 @@ package struct Pages: Sendable {
 
 /// Adds security headers to every response, such as the content security policy and the referrer policy.
 package struct SecurityHeaders: RouterMiddleware {
-    /// The policy of the tracking page, which other pages may be allowed to frame.
+    /// The policy of the customer's page, which other pages may be allowed to frame.
     private let trackingPolicy: String
     private let policy: String
 
     /// - Parameters:
     ///   - photoOrigins: further origins from which pages may load images: the photos of riders.
-    ///   - frameAncestors: the origins of pages that may show the tracking page in a frame.
+    ///   - frameAncestors: the origins of pages that may show the customer's page in a frame.
     ///   - stageOrigins: the origins of the demo's stage, which may show every page in a frame.
     package init(
         photoOrigins: [String] = [], frameAncestors: AllowedOrigins = .own, stageOrigins: AllowedOrigins = .own

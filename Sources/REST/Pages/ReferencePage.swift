@@ -27,7 +27,8 @@ extension Pages {
         return PageFiles.File(lasting: page.bytes, mediaType: template.mediaType)
     }
 
-    /// Returns the page, or 304 if the client has it already. It is compressed: it contains nothing about anybody.
+    /// Returns the page, or 304 if the client already has it. It may be compressed, because it contains no personal
+    /// data.
     func reference(_ request: Request) -> Response {
         let path = request.uri.path
         var page = path.hasSuffix("/") ? Self.builtInWithSlash : Self.builtIn

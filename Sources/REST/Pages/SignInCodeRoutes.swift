@@ -68,7 +68,8 @@ extension Routes {
     @Sendable private func redeemSignInCode(
         _ request: Request, _ context: GatewayRequestContext
     ) async throws -> Response {
-        // A code is 128 random bits and valid for ten minutes at most, so it is verified during a lockout.
+        // A code consists of 128 random bits and is valid for ten minutes at most, so it is verified even during a
+        // lockout.
         let attempt = try self.visitor(request, context)
         let body = try await self.body(RedeemBody.self, request, context)
         let token = try await self.result(of: self.signInCodes.redeem(body.code))
@@ -85,8 +86,8 @@ extension Routes {
                 token: token, role: grant.role.rawValue, person: grant.person.text, expiresAt: expiresAt * 1000))
     }
 
-    /// Verifies the token of a code. If its signing key is unknown, the key is fetched, because the code is used up and cannot
-    /// be redeemed again.
+    /// Verifies the token of a code. If its signing key is unknown, the key is fetched now, because the code is used up
+    /// and cannot be redeemed again.
     private func grant(signedIn token: String) async -> Grant? {
         if let keys = self.settings.issuerKeys {
             return try? await keys.verify(token, now: WallClock.nowMilliseconds / 1000)

@@ -1,5 +1,5 @@
-// The texts of a language file as a tree, in the shape of its JSON. The English tree is the template: another language may have
-// fewer texts, but no others, and each text has the same places for values.
+// The texts of a language file as a tree, in the shape of its JSON. The English tree is the template: another language
+// may have fewer texts, but no additional ones, and each text must have the same placeholders.
 
 internal import FoundationEssentials
 
@@ -9,7 +9,7 @@ package enum TextTree: Sendable, Hashable {
     case list([TextTree])
     case object([String: TextTree])
 
-    /// What is wrong with a text.
+    /// The problem with a text.
     struct Fault: Error, Hashable {
         /// The path of the text, such as `customer.apology`, and what it must be.
         let reason: String
@@ -23,10 +23,10 @@ package enum TextTree: Sendable, Hashable {
         return members[name]
     }
 
-    /// Compares a translation with this tree, and adds the paths of texts that it lacks to `missing`.
+    /// Compares a translation with this tree, and adds the paths of missing texts to `missing`.
     ///
     /// - Parameter path: of the translation in its file.
-    /// - Returns: the translation, with texts of this tree where it has none.
+    /// - Returns: the translation, completed with texts of this tree.
     func completed(by translation: TextTree, at path: String, _ missing: inout [String]) throws(Fault) -> TextTree {
         switch (self, translation) {
         case (.text(let english), .text(let text)):
@@ -108,7 +108,7 @@ extension TextTree: Codable {
         }
     }
 
-    /// - Throws: for anything that is not JSON of texts, lists and objects.
+    /// - Throws: if it is not JSON that consists of texts, lists and objects.
     init(json: [UInt8]) throws { self = try JSONDecoder().decode(TextTree.self, from: Data(json)) }
 
     /// - Parameter isPretty: with line breaks, for people.

@@ -1,7 +1,7 @@
-// Serves the customer's tracking page. If the request contains credentials, the page includes the job's state, so it is useful
-// before its script has run and a WebSocket is open. Without credentials, as when a link is opened in a browser, it is an empty
-// shell that needs no Redis. The shell then requests the page again with the secret in its URL fragment, which browsers never
-// send to a server.
+// Serves the customer's page. If the request contains credentials, the page includes the job's state, so it is useful
+// before its script has run and a WebSocket is open. Without credentials, as when a link is opened in a browser, it is
+// an empty shell that needs no Redis. The shell then requests the page again with the secret in its URL fragment, which
+// browsers never send to a server.
 
 internal import Access
 internal import EnrouteWire
@@ -44,12 +44,12 @@ extension Routes {
         let job: JobID = try Self.identifier(context.parameters.require("job"), "job")
         let view = try await self.view(job, grant)
         let facts = try await self.facts(job, view, grant)
-        // After the job has ended, its link opens no session, but shows how it ended until the link expires.
+        // After the job has ended, its link opens no session. Until the link expires, the page shows how the job ended.
         guard view.record.status.end == nil else {
             return InitialView(job: job, view: view.outcome, facts: facts, isByLink: true)
         }
-        // Without the position and the rider's card: only sessions count against the link's maximum number of viewers. The page
-        // opens a session a moment later.
+        // Without the position and the rider's card, because only sessions count against the link's maximum number of
+        // viewers. The page opens a session a moment later.
         return InitialView(job: job, view: view.withoutPosition.withoutRider, facts: facts, isByLink: true)
     }
 
@@ -57,7 +57,7 @@ extension Routes {
         let record = view.record
         let log = try await self.result(of: self.jobs.ledger.log(of: job))
         return PageFacts(
-            // A status that was left and reached again counts from the last time. Late entries are about the past.
+            // If a status was left and reached again, the last time counts. Late entries are about the past.
             times: log.reduce(into: [:]) { if !$1.isLate { $0[$1.status.rawValue] = $1.at } },
             shop: record.status.end == nil
                 ? record.vendor?.place.map { .init(lat: $0.latitude, lon: $0.longitude) } : nil,
@@ -89,7 +89,7 @@ private struct PageFacts: Encodable {
 
     /// When each status started, ms since the epoch.
     var times: [String: Int64]
-    /// Where the order comes from, until the job ends.
+    /// The place that the order comes from, until the job ends.
     var shop: Place?
     /// The rider's name once the job has ended, even for a link viewer.
     var rider: String?
@@ -97,11 +97,12 @@ private struct PageFacts: Encodable {
     var can: Actions?
 
     struct Actions: Encodable {
-        /// The note that the rider reads, empty without one; `nil` if the customer may not write one.
+        /// The customer's note to the rider; empty if there is none, `nil` if the customer may not write one.
         var note: String?
         /// The statuses in which the customer may cancel; `nil` if the page does not offer it.
         var cancelFrom: [String]?
-        /// The entity tag of the job with this note, for `If-Match`: the page replaces no note that it has not shown.
+        /// The entity tag of the job with this note, for `If-Match`: the page must not replace a note that it has not
+        /// shown.
         var tag: String?
     }
 }
@@ -116,14 +117,14 @@ private struct InitialView {
 }
 
 extension Problem {
-    /// An invalid ID and a job that the user may not see are presented as a job that does not exist.
+    /// An invalid ID, or a job that the user may not see, is presented as a job that does not exist.
     fileprivate var forPage: Problem {
         [400, 403].contains(self.statusCode) ? Problem(Refused.noSuchJob) : self
     }
 }
 
 extension Pages {
-    /// Returns the tracking page with the current state of a job.
+    /// Returns the customer's page with the current state of a job.
     fileprivate func tracking(_ first: InitialView, _ request: Request) throws -> Response {
         guard let file = self.files["track.html"] else { preconditionFailure("track.html is built in") }
         let (texts, snapshot) = (self.language(request), first.view.snapshot)

@@ -31,7 +31,7 @@ extension Routes {
         init(from decoder: any Decoder) throws {
             let members = try decoder.container(keyedBy: Member.self)
             self.url = try members.decode(String.self, forKey: .url)
-            // As the description says, null is not an array.
+            // As the interface description says, null is not an array.
             self.types = members.contains(.types) ? try members.decode([String].self, forKey: .types) : []
         }
     }
@@ -119,7 +119,7 @@ extension Routes {
         return id.text
     }
 
-    /// - Throws: 404 for `nil`.
+    /// - Throws: 404 if the result is `nil`.
     private func found<Value>(_ body: () async throws -> Value?) async throws -> Value {
         guard let value = try await self.changing(body) else {
             throw Problem(.notFound, status: 404, detail: "There is no such webhook.")

@@ -1,10 +1,10 @@
-// A bounded buffer of audit entries that are not written yet. It sends them in batches, one batch at a time. Entries that are
-// not acknowledged stay at the front and are sent again, so an entry is written at least once and may be written twice.
+// A bounded buffer of audit entries that are not written yet. It sends them in batches, one at a time. Unacknowledged
+// entries stay at the front and are sent again, so an entry is written at least once and may be written twice.
 
-/// Entries waiting to be acknowledged. A value that measures time in ticks passed in by its owner.
+/// Entries waiting to be acknowledged. A value; its owner passes in the time in ticks.
 struct AuditBuffer<Entry> {
     private var waiting: [Entry] = []
-    /// The number of entries at the front that have been sent and not answered.
+    /// The number of entries at the front that have been sent but not acknowledged.
     private var inFlight = 0
     /// After a failure, no batch is sent before this tick.
     private var retryTick: UInt64 = 0

@@ -20,10 +20,10 @@ final class AuditTrail {
     private let logger: Logger
     private var buffer = AuditBuffer<AuditEntry>()
     private var tickCount: UInt64 = 0
-    /// Distinguishes the numbers of this loop from those of other loops, and from those of earlier runs of this gateway.
+    /// Distinguishes the numbers of this loop from those of other loops and of earlier runs of this gateway.
     private let origin = String(UInt64.random(in: .min ... .max), radix: 36)
     private var lastNumber = 0
-    /// The warning has been logged. Reset by the next successful write, so each outage logs it once.
+    /// Whether the warning has been logged. The next successful write resets it, so each outage logs it once.
     private var hasLoggedOverflow = false
     private var hasLoggedFailure = false
     private var flushPromises: [EventLoopPromise<Void>] = []
@@ -111,9 +111,9 @@ final class AuditTrail {
 }
 
 extension AuditTrail {
-    /// Records that the session starts to see a job.
+    /// Records that the session has started to follow a job.
     ///
-    /// - Returns: the value to pass to `recordUnfollowed`; `nil` if the session has ended in the meantime.
+    /// - Returns: the value to pass to `recordUnfollowed`; `nil` if the session has ended meanwhile.
     func recordFollowed(_ job: JobID, by session: Session) -> FollowedAccess? {
         guard let admitted = session.life.admitted else { return nil }
         let access = FollowedAccess(

@@ -2,16 +2,16 @@
 
 package import LiveState
 
-/// The number of connections that one gateway opens to each Redis role; in a cluster, to each master of it. A value.
+/// The number of connections that one gateway opens to each Redis role, or to each master of a cluster. A value.
 package struct ConnectionCount: Sendable, Hashable {
     package let loops: Int
     package let live: Int
     package let ledger: Int
 
-    /// Of each event loop, for commands. On the ledger for reads, for writes that wait for replicas, and for revocations, which
-    /// have a subscriber connection too.
+    /// Connections of each event loop for commands. Those to the ledger are for reads, for writes that wait for
+    /// replicas, and for revocations, which have a subscriber connection too.
     private static let (liveClients, ledgerClients) = (1, 4)
-    /// Of each gateway, for the events that webhooks deliver.
+    /// Connections of each gateway, for the events that webhooks deliver.
     private static let webhookClients = 1
 
     package init(loops: Int, deliversWebhooks: Bool) {

@@ -1,4 +1,4 @@
-// What a loop contributes to explanations: reading facts from Redis, and counting the sessions of riders.
+// The facts that a loop contributes to explanations: it reads them from Redis, and counts the sessions of riders.
 
 internal import Access
 package import EnrouteWire
@@ -13,7 +13,7 @@ extension LoopState {
             revocationTime: { [revocations] in revocations.time(of: $0) }, now: { WallClock.nowMilliseconds })
     }
 
-    /// The number of sessions by rider, for at most `most` riders.
+    /// The number of sessions per rider, for at most `most` riders.
     package func riderSessionCounts(most: Int) -> [PersonID: Int] {
         var counts: [PersonID: Int] = [:]
         for session in self.sessions.values {

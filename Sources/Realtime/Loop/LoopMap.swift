@@ -1,4 +1,4 @@
-// The state of every event loop of a gateway, found by a connection's event loop or by a rider's home loop.
+// The state of every event loop of a gateway. It is found by a connection's event loop, or by a rider's home loop.
 
 package import EnrouteWire
 package import NIOCore
@@ -21,7 +21,7 @@ package struct LoopMap: Sendable {
         return state.value
     }
 
-    /// Runs `body` on the rider's home loop, which stores what is known about the rider between REST requests. A rider always
+    /// Runs `body` on the rider's home loop, which remembers the rider's state between REST requests. A rider always
     /// has the same home loop.
     package func onHomeLoop<Value: Sendable>(
         of rider: PersonID, _ body: @escaping @Sendable (LoopState) -> EventLoopFuture<Value>

@@ -1,4 +1,4 @@
-// Watches the connections of one event loop to Redis, and notifies its clients of outages.
+// Monitors the connections of one event loop to Redis, and notifies its clients of outages.
 
 internal import EnrouteWire
 internal import HTTPValues
@@ -36,10 +36,10 @@ extension LoopState {
         for session in self.sessions.values { session.send(notice == .degraded ? .degraded : .restored) }
     }
 
-    /// Which Redis roles do not answer, their addresses, and why.
+    /// The Redis roles that do not respond, with their addresses and the reasons.
     private var unresponsiveRoles: Logger.Metadata {
         var silent = self.redisAvailability.unresponsive.map(\.dependency)
-        // Redis answers, but too slowly for revocations, which are on the ledger.
+        // Redis responds, but too slowly for revocations, which are in the ledger.
         if silent.isEmpty { silent = [.redisLedger] }
         let places = silent.map { "\($0 == .redisLive ? self.settings.live : self.settings.ledger)" }
         return [

@@ -12,7 +12,7 @@ internal import Resilience
 internal import Telemetry
 internal import TrafficControl
 
-/// What the parts of an event loop share, and the steps that create them.
+/// The values that the parts of an event loop share, and the steps that create the parts.
 struct LoopParts {
     let eventLoop: any EventLoop
     let index: Int
@@ -31,8 +31,8 @@ struct LoopParts {
     let trail: AuditTrail
     private let riders: Riders
 
-    /// Subscriber connections of a gateway to each of the two Redis instances. They are spread over the loops, and each loop
-    /// has at least one.
+    /// Subscriber connections of a gateway to each of the two Redis instances, spread over the loops. Each loop has at
+    /// least one.
     private static let subscriberConnections = 4
 
     /// The subscriber connections of one loop to each of the two Redis instances.

@@ -1,5 +1,5 @@
-// The services that REST handlers use on the event loop on which a request arrived. They share the rules and the Redis
-// connections of the sessions on that loop, and can be used from any thread.
+// The services that REST handlers use on the event loop where a request arrived. They share the rules and the Redis
+// connections of that loop's sessions, and can be used from any thread.
 
 package import Access
 package import ETA
@@ -36,8 +36,8 @@ package struct LoopServices: Sendable {
     /// Whether the loop's revocation state is stale. If so, no position may be shown.
     package let isRevocationStateStale: @Sendable () async throws -> Bool
 
-    /// Whether a customer's grant still reaches a job, and this rider is still its rider. A grant was valid when it was stored;
-    /// its token or link may have expired since then.
+    /// Whether a customer's grant still gives access to a job, and this rider is still the job's rider. The grant was
+    /// valid when it was stored; since then, its token or link may have expired.
     package func mayKnow(
         _ grant: Grant, that rider: PersonID, isNear job: JobID, _ revocations: Revocations
     ) async throws -> Bool {
@@ -47,7 +47,7 @@ package struct LoopServices: Sendable {
             record.customer == grant.person, record.rider == rider, record.status.end == nil
         else { return false }
         guard let link = grant.link, !Self.hasExpired(grant) else { return true }
-        // It may have been deleted before it expired.
+        // The link may have been deleted before it expired.
         return try await self.links.read(link).get()?.job == job
     }
 

@@ -1,4 +1,4 @@
-// The sessions and connections of one event loop, until each has closed: by itself, to free memory, or because the gateway
+// The sessions and connections of one event loop. A session closes by itself, to free memory, or because the gateway
 // stops.
 
 internal import EnrouteWire
@@ -17,8 +17,8 @@ extension LoopState {
         if let retryIn = self.drainMilliseconds { session.goAway(retryInMilliseconds: .random(in: 0...retryIn)) }
     }
 
-    /// Registers a session whose rider has reported locations, switched travel mode or set an availability. When the session
-    /// ends, the loop publishes its final state.
+    /// Registers a session whose rider has reported locations, switched travel mode or set its availability. When the
+    /// session ends, the loop publishes the rider's final state.
     package func add(_ rider: RiderSession, of session: Session) { self.riderSessions[session.number] = rider }
 
     package func remove(_ session: Session) {
@@ -52,8 +52,8 @@ extension LoopState {
 
     // MARK: closing
 
-    /// Asks every session to reconnect elsewhere, each after a random time within `milliseconds`, and closes it then. Requests
-    /// in progress are completed and no further ones are accepted. Succeeds when all connections are closed.
+    /// Asks every session to reconnect elsewhere, each after a random time within `milliseconds`, and then closes it.
+    /// Requests in progress are completed, and no others are accepted. Succeeds when all connections are closed.
     package func drain(milliseconds: Int64) -> EventLoopFuture<Void> {
         self.drainMilliseconds = max(1, milliseconds)
         guard !self.sessions.isEmpty || !self.requestChannels.isEmpty else { return self.trail.flushed() }
@@ -65,7 +65,7 @@ extension LoopState {
         for channel in self.requestChannels.values {
             channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
         }
-        // The sessions that close now are also recorded in the audit trail.
+        // The closing sessions are also recorded in the audit trail.
         let bound = NIOLoopBound(self.trail, eventLoop: self.eventLoop)
         return promise.futureResult.flatMap { bound.value.flushed() }
     }
@@ -78,7 +78,7 @@ extension LoopState {
     /// The number of connections, with and without a session.
     package var openConnections: Int { self.sessions.count + self.requestChannels.count }
 
-    /// Closes idle sessions to free memory, the newest first.
+    /// Closes idle sessions to free memory, newest first.
     ///
     /// - Parameter percent: the share of the loop's sessions to close; at least one session is closed.
     package func shed(percent: Int) {

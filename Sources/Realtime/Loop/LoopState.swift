@@ -1,4 +1,4 @@
-// Everything that one event loop owns. Loops do not share this state, so nothing in it needs a lock.
+// Everything that one event loop owns. Loops do not share this state, so none of it needs a lock.
 
 package import Access
 package import EnrouteWire
@@ -41,7 +41,8 @@ package final class LoopState {
     /// Shared by all loops.
     package let revocations: Revocations
     let revocationReader: RevocationReader
-    /// Called when the rider of a job is about two minutes away, with the seconds until it arrives, and again while it is near.
+    /// Called with the seconds until the arrival when the rider of a job is about two minutes away, and again while it
+    /// is near.
     package var onNear: ((_ job: JobID, _ rider: PersonID, _ seconds: Double) -> Void)?
     package let push: PushSubscriptions
     package let precedingStops: PrecedingStops
@@ -61,7 +62,7 @@ package final class LoopState {
     let ownerBuckets: SharedBuckets<SessionOwner>
     let addressBuckets: SharedBuckets<ClientAddress>
     package let counts: LoopCounts
-    /// Ticks since the loop started: a clock that costs nothing to read.
+    /// Ticks since the loop started. They serve as a clock that costs nothing to read.
     private(set) var ticks: UInt64 = 0
     private let pulse: SharedLoad.Pulse
     package internal(set) var sessions: [UInt64: Session] = [:]
@@ -163,29 +164,29 @@ package final class LoopState {
         self.eventLoop.scheduleTask(in: Self.pendingRequestLimit) { withExtendedLifetime(bound) {} }
     }
 
-    /// After a loop stops, the callbacks of pending requests may still reference it without owning it. The loop is therefore
-    /// kept alive for this time, or until the event loop shuts down. It is longer than Redis (3 s), a routing provider (5 s)
-    /// and the close of a TLS connection (5 s) can take.
+    /// After a loop stops, the callbacks of pending requests may still reference it without owning it. The loop is
+    /// therefore kept alive for this time, or until the event loop shuts down. Redis (3 s), a routing provider (5 s)
+    /// and the closing of a TLS connection (5 s) take less.
     static let pendingRequestLimit = TimeAmount.seconds(30)
 
     package var requests: IdempotencyRecords {
         IdempotencyRecords(writes: self.writes, settings: self.settings.liveState)
     }
 
-    /// For writing revocations. Uses the connection for writes that wait for a replica, because a revocation is only reported
-    /// once it is durable.
+    /// For writing revocations. Uses the connection for writes that wait for replicas, because a revocation is only
+    /// reported once it is durable.
     package var revocationLog: RevocationLog { RevocationLog(ledger: self.writes, settings: self.settings.liveState) }
 
-    /// The round-trip time to each instance, and what its clock says; `nil` if the instance does not answer.
+    /// The round-trip time to each instance, and the difference to its clock; `nil` if the instance does not respond.
     package func clockReadings() -> EventLoopFuture<(live: ClockReading?, ledger: ClockReading?)> {
         ClockReading.attempt(at: self.live).and(ClockReading.attempt(at: self.ledger)).map { (live: $0, ledger: $1) }
     }
 
-    /// The replicas of each instance; `nil` if that is not known.
+    /// The replicas of each instance; `nil` if their number is unknown.
     package var replicas: (live: Int?, ledger: Int?) { (self.live.onlineReplicas, self.writes.onlineReplicas) }
 
     package var streams: AuditStreams { AuditStreams(ledger: self.ledger, settings: self.settings.liveState) }
-    /// For events that follow from positions. Those of the ledger are written by its scripts.
+    /// For events that follow from positions. The ledger's scripts write all other events.
     var eventStreams: EventStreams { EventStreams(ledger: self.ledger, settings: self.settings.liveState) }
     package var webhooks: WebhookStore { WebhookStore(ledger: self.ledger, settings: self.settings.liveState) }
     package var registry: GatewayRegistry { GatewayRegistry(live: self.live, settings: self.settings.liveState) }

@@ -1,5 +1,5 @@
-// Outages of Redis, logged once for all event loops of a gateway: when the first loop notices one, and when the last loop has
-// resynced its jobs.
+// Logs each outage of Redis once for all event loops of a gateway: when the first loop notices it, and when the last
+// loop has resynced its jobs.
 
 internal import Logging
 internal import Synchronization
@@ -10,7 +10,7 @@ final class OutageLog: Sendable {
     private struct State {
         /// The number of event loops for which Redis is unavailable.
         var loops = 0
-        /// The roles and addresses of the first one.
+        /// The roles and addresses of the first event loop.
         var roles: Logger.Metadata = [:]
     }
 
@@ -21,7 +21,7 @@ final class OutageLog: Sendable {
 
     /// Redis has become unavailable for an event loop.
     ///
-    /// - Parameter metadata: of the log messages. The one about the end has no reason.
+    /// - Parameter metadata: of the log messages. The message about the end has no reason.
     func started(_ metadata: Logger.Metadata) {
         let isFirst = self.state.withLock { state in
             state.loops += 1

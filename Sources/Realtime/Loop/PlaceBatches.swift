@@ -1,5 +1,5 @@
-// The places of riders whose positions were accepted, gathered for two seconds: one script per zone instead of one per
-// position. Places only serve to find the nearest rider, so a delay of two seconds does not matter.
+// Collects the places of riders whose positions were accepted for two seconds: one script per zone instead of one per
+// position. Places only serve to find the nearest rider, so the delay does not matter.
 
 package import EnrouteWire
 internal import LiveState
@@ -16,7 +16,7 @@ package final class PlaceBatches {
 
     init(index: GeoIndex) { self.index = index }
 
-    /// Adds the place of a rider. It replaces an earlier one that has not been stored yet.
+    /// Adds the place of a rider. It replaces an earlier place that has not been stored yet.
     package func add(_ rider: PersonID, in zone: ZoneID, at place: Coordinate) {
         self.moved[zone, default: [:]][rider] = place
     }
@@ -29,7 +29,7 @@ package final class PlaceBatches {
         self.ticks += 1
         guard self.ticks >= Self.ticksPerBatch, !self.moved.isEmpty else { return }
         self.ticks = 0
-        // If Redis does not answer, the places are lost; the next ones arrive within seconds.
+        // If Redis does not respond, the places are lost; the next ones arrive within seconds.
         for (zone, places) in self.moved { _ = self.index.place(places.map { ($0.key, $0.value) }, in: zone) }
         self.moved = [:]
     }

@@ -1,4 +1,4 @@
-// The settings that event loops receive when a gateway starts: the Redis addresses, the accepted tokens and the limits.
+// The settings that event loops receive when a gateway starts: Redis addresses, accepted tokens, and limits.
 
 package import Access
 package import ETA
@@ -15,7 +15,7 @@ package struct RealtimeSettings: Sendable {
     package var redisTiming = RedisTiming()
     package var liveState = LiveStateSettings()
     package var tokens: TokenVerifier
-    /// Keeps the keys of `tokens` in step with those the issuer publishes; `nil` if all keys are configured.
+    /// Keeps the keys of `tokens` in step with those that the issuer publishes; `nil` if all keys are configured.
     package var issuerKeys: IssuerKeys?
     /// How arrival times are calculated, and by which providers.
     package var arrivals = ArrivalSettings()
@@ -26,7 +26,7 @@ package struct RealtimeSettings: Sendable {
     package var arrivalStopsTravel = false
     /// The bounds for validating locations.
     package var validation = LocationValidator.Bounds()
-    /// The streets on which followers see riders; `nil` to show them where the filter says.
+    /// The streets on which followers see riders; `nil` to show riders where the filter puts them.
     package var streetSource: (any StreetSource)?
     package var overload = OverloadBounds()
     /// Load balancers whose `X-Forwarded-For` header is trusted.
@@ -37,8 +37,8 @@ package struct RealtimeSettings: Sendable {
     package var viewerLeaseRenewal: Duration = .seconds(60)
     /// The average interval between two rider sweeps.
     package var sweepPace: Duration = .seconds(3)
-    /// The maximum age of the revocation state. If it is older, no positions are shown. Part of the promise that a revocation
-    /// takes effect within a second.
+    /// The maximum age of the revocation state. If it is older, no positions are shown. This is part of the promise
+    /// that a revocation takes effect within a second.
     package var maxRevocationAge: Duration = .seconds(1)
 
     package init(live: RedisAddress, ledger: RedisAddress, tokens: TokenVerifier) {

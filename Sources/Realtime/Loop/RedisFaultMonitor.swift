@@ -1,7 +1,7 @@
 // Collects the errors of each of the two Redis instances. Every error is counted, and logged at a limited rate.
 //
-// When Redis refuses writes because it lacks memory or disk space, this counts as an outage although reads still succeed. The
-// monitor detects it, and the loops report it to their clients.
+// If Redis refuses writes because it lacks memory or disk space, this counts as an outage although reads still succeed.
+// The monitor detects it, and the loops report it to their clients.
 
 package import LiveState
 package import Logging
@@ -35,7 +35,7 @@ package final class RedisFaultMonitor: RedisObserver {
     /// The maximum number of keys and channels with malformed data that are remembered. Further ones are counted but not
     /// logged.
     static let maxNames = 1_000
-    /// The maximum number of different events of connections that are remembered. Further ones are counted but not logged.
+    /// The maximum number of different connection events that are remembered. Further ones are counted but not logged.
     static let maxEvents = 100
     /// How long a refused write counts as an outage if no other write succeeds or fails. A gateway writes to each instance
     /// every few seconds.
@@ -74,8 +74,8 @@ package final class RedisFaultMonitor: RedisObserver {
 
     // MARK: connections
 
-    /// A gateway has dozens of connections to each instance, and all of them end and fail together. One line a minute for each
-    /// event and reason is enough.
+    /// A gateway has dozens of connections to each instance, and all of them end or fail together. One line per minute
+    /// for each event and reason is enough.
     package func observed(_ event: RedisConnectionEvent) {
         var (metadata, now) = (event.metadata, self.clock())
         let subject = "\(event.message) \(event.address) \(metadata[LogKey.reason, default: ""])"
@@ -184,8 +184,8 @@ package struct RedisFaultMonitors: Sendable {
 }
 
 extension RedisError {
-    /// Whether the error of a command says why Redis is unavailable. A missing connection follows from that, and other errors
-    /// concern the command only.
+    /// Whether the error of a command explains why Redis is unavailable. A missing connection is only a consequence,
+    /// and other errors concern the command alone.
     fileprivate var explainsOutage: Bool {
         switch self {
         case .disconnected, .overloaded: false
@@ -217,6 +217,6 @@ extension RedisMetrics.Failure {
         "ASK": .clusterDown,
     ]
 
-    /// Reads are answered, but writes are refused.
+    /// Redis answers reads but refuses writes.
     var refusesWrites: Bool { [.outOfMemory, .diskRefused, .tooFewReplicas].contains(self) }
 }

@@ -9,15 +9,15 @@ internal import TrafficControl
 
 /// Which refusals were logged recently, on one event loop.
 struct RefusalNotices {
-    /// Refused origins, one line a minute for all of them, because anybody can invent origins.
+    /// Refused origins. One line per minute for all of them, because anybody can invent origins.
     var origins = LogThrottle()
-    /// Rejected tokens, one line a minute for each reason. The claims in them come from the settings.
+    /// Rejected tokens. One line per minute for each reason; the settings determine the claims in them.
     var tokens = KeyedLogThrottle<TokenRefusal>(maxSubjects: 64)
 }
 
 extension LoopState {
-    /// A page of this origin tried to connect, or to read an answer of the REST interface, and was refused. Either this is an
-    /// attack, or the origin is missing in the configuration.
+    /// A page of this origin tried to connect, or to read a response of the REST interface, and was refused. Either
+    /// this is an attack, or the origin is missing in the configuration.
     package func refused(origin: String, isWebSocket: Bool = true) {
         self.counts.add(.originsRefused)
         guard let unlogged = self.notices.origins.record(at: NIODeadline.now().uptimeNanoseconds) else { return }
@@ -28,7 +28,7 @@ extension LoopState {
             ])
     }
 
-    /// Logs why a token was rejected. The line contains nothing of the token.
+    /// Logs why a token was rejected. The line contains no part of the token.
     package func log(_ refusal: TokenRefusal) {
         guard let unlogged = self.notices.tokens.record(refusal, now: .now()) else { return }
         self.logger.notice(

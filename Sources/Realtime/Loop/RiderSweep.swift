@@ -125,9 +125,9 @@ final class RiderSweep {
         var released: Int
     }
 
-    /// Releases tasks whose jobs are finished or belong to another rider. A gateway that stopped between two writes can leave
-    /// such tasks behind. Both the zone's list and each rider's list are checked, because a rider may have tasks that the
-    /// zone's list lacks.
+    /// Releases tasks whose jobs have finished or belong to another rider. A gateway that stopped between two writes
+    /// can leave such tasks behind. Both the zone's list and each rider's list are checked, because a rider may have
+    /// tasks that are missing from the zone's list.
     private func releaseFinishedTasks(in zone: ZoneID) -> EventLoopFuture<Void> {
         guard self.isComparing else { return self.eventLoop.makeSucceededVoidFuture() }
         let (riders, jobs, loop) = (self.riders, self.jobs, self.eventLoop)

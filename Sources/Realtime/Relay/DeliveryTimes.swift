@@ -1,9 +1,9 @@
-// Measures deliveries: from the time at which the first gateway received a location or status until it was written to the
-// socket of a follower.
+// Measures deliveries: from the time at which the first gateway received a location or status until it was written to
+// the socket of a follower.
 //
-// The time comes from the clock of the gateway that received the message, so it is compared with another machine's clock: the
-// clocks must be synchronized (NTP) to a few milliseconds. If this clock is behind the other one, the difference is negative
-// and counts as zero.
+// The start time comes from the clock of the gateway that received the message, and the end time possibly from another
+// machine's. The clocks must therefore be synchronized (NTP) to a few milliseconds. If this clock is behind the other
+// one, the difference is negative and counts as zero.
 
 internal import HTTPValues
 internal import Telemetry

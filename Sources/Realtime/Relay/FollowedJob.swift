@@ -1,8 +1,8 @@
-// One session's subscription to one job. It compares each message with what the follower has already seen, and writes new
-// messages to the session's socket.
+// One session's subscription to one job. It compares each message with what the follower has already seen, and writes
+// new messages to the session's socket.
 //
-// Step 9 of 10 of the hot path. Before: Realtime/Relay/LoopRelay.swift
-// Next: SecureSocket/SecureSocketHandler.swift (by `Session.send`, which lets a frame wait where the socket is slow)
+// Step 9 of 10 of the hot path. Before: Realtime/Relay/LoopRelay.swift Next: SecureSocket/SecureSocketHandler.swift (by
+// `Session.send`, which buffers a frame if the socket is slow)
 
 internal import Access
 internal import EnrouteWire
@@ -60,20 +60,20 @@ final class FollowedJob {
         self.ref = ref
     }
 
-    /// A status has changed whether the follower may see the rider's card, so the job must be read again. This is not necessary
-    /// if there is no card to hide.
+    /// Whether the job must be read again, because a status has changed whether the follower may see the rider's card.
+    /// If there is no card to hide, this is unnecessary.
     var showsOutdatedRider: Bool {
         self.showsRider != self.showedRider && (self.showsRider || self.hasCard) && self.parties?.rider != nil
             && !self.hasEnded && self.syncState.isLive
     }
 
-    /// The job has been read again: its rider has no card, so there is nothing to show.
+    /// The job has been read again. Its rider has no card, so there is nothing to show.
     func foundNoCard() {
         if self.showsRider { (self.showedRider, self.hasCard) = (true, false) }
     }
 
-    /// Sharing started or stopped while the first view was being read. The order of the two is unknown, so the view is read
-    /// again before anything is sent.
+    /// Sharing started or stopped while the first view was being read. The order of the two is unknown, so the view is
+    /// read again before anything is sent.
     ///
     /// - Returns: whether to read it again.
     func shouldRereadFirstView() -> Bool {
@@ -107,7 +107,7 @@ final class FollowedJob {
         return self.session.send(frame, .conflated(self.job), at: now, receivedAt: receivedAt) ? .written : .queued
     }
 
-    /// Whether a position with this id is news to the follower.
+    /// Whether the follower has not seen a position with this id or a newer one.
     func wants(position id: UInt64) -> Bool { self.syncState.wants(position: id) }
 
     /// The id of the newest position that was sent to the follower; `nil` while positions may not be shown.
@@ -119,8 +119,8 @@ final class FollowedJob {
     /// Everybody except customers may see the way to the stops before a job.
     var seesWholeRoute: Bool { self.session.grant.map { $0.role != .customer } ?? false }
 
-    /// Sends a message that is neither a position nor an end. Followers that do not receive it miss nothing that they need
-    /// later.
+    /// Sends a message that is neither a position nor an end. A follower that does not receive it misses nothing that
+    /// it needs later.
     func sendNotice(_ frame: [UInt8], isForAll: Bool) {
         guard self.syncState.isLive, self.showsPositions, isForAll || self.seesOperationalDetails else { return }
         self.session.send(frame, .ordered)
@@ -147,7 +147,7 @@ final class FollowedJob {
         if self.syncState.isLive, self.showsPositions { self.session.send(frame, .ordered) }
     }
 
-    /// Before there is a position, the arrival time follows from the job's status alone.
+    /// Without a position, the arrival time follows from the job's status alone.
     func offerEarlyETA(_ frame: [UInt8]) {
         if self.syncState.isLive, self.isUnderway { self.session.send(frame, .ordered) }
     }
@@ -212,14 +212,15 @@ final class FollowedJob {
             && self.isTracking == check.isTracking && self.revision == check.head.revision
     }
 
-    /// Authorization follows the job's record: a client that the record no longer names may not follow the job any longer.
+    /// The job's record decides about authorization: a client that the record no longer contains may not follow the job
+    /// any longer.
     func reauthorize(_ parties: Parties) -> Bool {
         self.parties = parties
         guard let grant = self.session.grant else { return false }
         if grant.reaches(self.job, customer: parties.customer, rider: parties.rider) { return true }
         let isRiders = grant.role == .rider || grant.rider != nil && grant.rider != parties.rider
         self.end(isRiders ? .reassigned : .revoked)
-        // Data that the kernel has not sent yet must not reach this client either.
+        // Nor may this client receive data that the kernel has not sent yet.
         self.session.resetUnlessFlushed()
         return false
     }

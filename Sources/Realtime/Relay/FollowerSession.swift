@@ -19,8 +19,8 @@ package final class FollowerSession {
         self.loop = loop
     }
 
-    /// Subscribes in an order that misses no message: authorize, subscribe and await the acknowledgement, read, send the
-    /// snapshot, then the messages that arrived in the meantime and are newer, then further messages.
+    /// Subscribes in an order that misses no message: authorize, subscribe and await the acknowledgement, read, send
+    /// the snapshot, then the newer ones of the messages that arrived meanwhile, then further messages.
     package func subscribe(_ job: JobID, since: ResumePoint?, _ grant: Grant, _ ref: MessageRef? = nil) {
         guard self.followed[job] == nil else {
             return self.session.refuse("subscribe", job, .badRequest, "This connection already follows the job.", ref)
@@ -39,8 +39,7 @@ package final class FollowerSession {
         self.followed[job] = followed
         let bound = NIOLoopBound((self.session, followed), eventLoop: self.loop.eventLoop)
         self.loop.jobs.ledger.recover(job).flatMapThrowing { recovery in
-            // Check the authorization before subscribing: a resync for other followers would otherwise show the job to this
-            // one.
+            // Authorize before subscribing: otherwise, a resync for other followers would show the job to this one.
             try bound.value.0.follower.authorize(recovery?.record, of: job, grant)
         }.flatMap { () -> EventLoopFuture<Void> in
             let (session, followed) = bound.value
@@ -128,8 +127,8 @@ package final class FollowerSession {
         self.session.send(.ok(replyTo: "unsubscribe", job: job, sequence: nil, deadline: nil, ref: ref))
     }
 
-    /// The client has been sent `ended`. A link reaches one job, so its session ends too. Both happen on the loop's next tick,
-    /// because the relay may be iterating over its followers now.
+    /// The client has been sent `ended`. A link gives access to one job, so its session ends too. Both happen on the
+    /// loop's next tick, because the relay may be iterating over its followers now.
     func ended(_ followed: FollowedJob) {
         let bound = NIOLoopBound((self.session, followed), eventLoop: self.loop.eventLoop)
         self.loop.eventLoop.execute {
@@ -147,8 +146,8 @@ package final class FollowerSession {
         if self.session.framing == .events { self.closeSoon() }
     }
 
-    /// A stream that follows one job closes when the subscription ends. It closes on the next tick, so the reason can be sent
-    /// first.
+    /// A stream that follows one job closes when the subscription ends. It closes on the next tick, so that the reason
+    /// can be sent first.
     private func closeSoon() {
         let bound = NIOLoopBound(self.session, eventLoop: self.loop.eventLoop)
         self.loop.eventLoop.execute { bound.value.close(.normal, "nothing more to follow") }

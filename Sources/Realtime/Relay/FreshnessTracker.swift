@@ -1,6 +1,6 @@
-// Decides when the last position of a followed job becomes stale. The age is measured with this machine's monotonic clock from
-// the arrival of the position. All followers on a loop are therefore notified at the same time, and the clocks of phones, Redis
-// and browsers do not matter.
+// Decides when the last position of a followed job becomes stale. The age is measured with this machine's monotonic
+// clock, from the arrival of the position. Therefore all followers on a loop are notified at the same time, and the
+// clocks of phones, Redis and browsers do not matter.
 
 internal import EnrouteWire
 internal import LiveState
@@ -32,7 +32,8 @@ final class FreshnessTracker {
         self.freshness = .milliseconds(freshness.milliseconds)
     }
 
-    /// Records that a position arrived. Costs one lookup: an existing deadline is moved when it fires, not here.
+    /// Records that a position arrived. Costs one lookup: if there already is a deadline, it is moved when it fires,
+    /// not here.
     ///
     /// - Parameter age: how long ago the position was published, if it was read rather than received.
     func positionReceived(_ job: JobID, age: TimeAmount = .zero) {

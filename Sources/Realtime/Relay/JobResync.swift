@@ -1,6 +1,7 @@
-// Recovers messages that followers may have missed. `ResyncScheduler` decides which job is read and when. This class reads it
-// and updates its followers in one of two ways. A *repair* sends the whole state as a `reset`. A *check* compares the state,
-// every few seconds for every followed job, because a message lost by pub/sub leaves no trace that would reveal the loss.
+// Recovers messages that followers may have missed. `ResyncScheduler` decides which job is read and when. This class
+// reads it and updates its followers in one of two ways. A *repair* sends the whole state as a `reset`. A *check*
+// compares the state every few seconds for every followed job, because nothing else reveals that pub/sub has lost a
+// message.
 
 internal import Access
 internal import EnrouteWire
@@ -21,7 +22,7 @@ final class JobResync {
     private let counts: LoopCounts
     private let limits: TimeLimits
     private let logger: Logger
-    /// Knows the jobs by numbers, which it looks up faster than names.
+    /// Identifies jobs by numbers, which it looks up faster than names.
     private var scheduler: ResyncScheduler<Int>
     private var numbers: [JobID: Int] = [:]
     private var readers: [Int: JobCheckReader] = [:]
@@ -33,7 +34,8 @@ final class JobResync {
     /// Jobs whose feed was open at the last check although the ledger did not allow it.
     private var wronglyOpen: Set<JobID> = []
 
-    /// Redis is or was unavailable, and what was missed has not been read again yet. Mismatches are expected, and not counted.
+    /// Redis is or was unavailable, and missed messages have not been replaced yet. Mismatches are expected and not
+    /// counted.
     var isOutage = false
     /// The followers of a job on this loop.
     var followers: (JobID) -> ContiguousArray<FollowedJob> = { _ in [] }
@@ -42,8 +44,8 @@ final class JobResync {
     /// Called with a position that was read, because its message may have been lost.
     var onPosition: (_ id: UInt64, _ frame: [UInt8], _ job: JobID) -> Void = { _, _, _ in }
 
-    /// A job that the ledger has not known for this time has ended: its record expired or was lost. Until then the record may
-    /// be written again, for example by the order system, and followers continue with a `reset`.
+    /// A job that the ledger has not had for this time has ended: its record expired or was lost. Until then the record
+    /// may be written again, for example by the order system, and followers continue with a `reset`.
     static let missingTimeout = TimeAmount.seconds(60)
 
     init(
@@ -89,13 +91,14 @@ final class JobResync {
     /// No follower is waiting for a repair.
     var isSettled: Bool { self.scheduler.repairsOutstanding == 0 }
 
-    /// Starts the reads that are due. A read fails immediately while Redis is not connected, and its answer calls this again:
-    /// that call returns, and the loop here continues. Otherwise the stack would grow with every followed job.
+    /// Starts the reads that are due. While Redis is not connected, a read fails immediately, and its completion calls
+    /// this method again. That call returns at once and the loop here continues; otherwise the stack would grow with
+    /// every followed job.
     func startDue() {
         guard !self.isStarting else { return }
         self.isStarting = true
         defer { self.isStarting = false }
-        // The time is read once: what fails now is not tried again in this call.
+        // The time is read once, so that a read that fails now is not tried again in this call.
         let now = Self.now
         while case let reads = self.scheduler.due(now: now), !reads.isEmpty { self.start(reads) }
     }
@@ -121,7 +124,8 @@ final class JobResync {
         }
     }
 
-    /// Compares through the job's reader. The general path does what the reader cannot, such as following redirections.
+    /// Compares through the job's reader. The general path handles what the reader cannot, such as following
+    /// redirections.
     private func check(_ read: ResyncScheduler<Int>.Read, _ reader: JobCheckReader) {
         let job = reader.job
         let isSent = reader.read(shown: self.newestPositionOfAll(job)) { [unowned self] result in
@@ -198,8 +202,8 @@ final class JobResync {
         self.startDue()
     }
 
-    /// A failover can lose the message that closed a feed. If two checks in a row find the feed open, it is closed again, which
-    /// also notifies the followers. After one check, the message may still be on its way.
+    /// A failover can lose the message that closed a feed. If two checks in a row find the feed open, it is closed
+    /// again, which also notifies the followers. After a single check, the message may still be on its way.
     private func closeWronglyOpenFeed(_ job: JobID, _ check: JobCheck) {
         guard check.isFeedOrphaned else {
             self.wronglyOpen.remove(job)

@@ -1,6 +1,6 @@
-// Enforces the limit on how long a rider may share its position (BR-002). Every gateway with a follower of the job, and the one
-// with its rider, closes the feed at the limit. The first one succeeds, and the message it publishes notifies all others. Redis
-// refuses later positions in any case; this class ensures that followers are notified.
+// Enforces the limit on how long a rider may share its position (BR-002). At the limit, the gateway of the rider and
+// every gateway with a follower of the job close the feed. The first one succeeds, and the message that it publishes
+// notifies all others. Redis refuses later positions in any case; this class ensures that followers are notified.
 
 internal import EnrouteWire
 internal import HTTPValues

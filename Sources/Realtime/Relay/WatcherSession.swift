@@ -1,6 +1,6 @@
-// The zones whose rider pools one session watches, for services that assign tasks and for operations staff. Subscribing works
-// as for jobs and misses no message: subscribe and await the acknowledgement, read, send the view, then the changes that
-// arrived in the meantime and are newer, then further changes.
+// The zones whose rider pools one session watches, for services that assign tasks and for operations staff. Subscribing
+// works as for jobs and misses no message: subscribe and await the acknowledgement, read, send the view, then the newer
+// ones of the changes that arrived meanwhile, then further changes.
 
 internal import Access
 internal import EnrouteWire
@@ -86,7 +86,7 @@ final class WatcherSession {
         }.whenComplete { bound.value.0.watcher.firstViewRead(bound.value.1, $0) }
     }
 
-    /// - Returns: `false` after a refusal, because the connection watches as many zones as it may.
+    /// - Returns: `false` after a refusal: the connection already watches the maximum number of zones.
     func hasRoom(for zone: ZoneID, _ ref: MessageRef?) -> Bool {
         let most = self.loop.settings.limits.watchedZones
         if self.watched.count + self.watchedJobs.count + self.watchedPlaces.count < most { return true }

@@ -1,6 +1,6 @@
-// What a watcher of a zone's jobs still has to receive: the rest of the list, or the jobs that have changed since. A job waits
-// at most once, however often it changes, and is sent as it is at that moment. So a slow reader gets fewer messages, not older
-// ones.
+// What a watcher of a zone's jobs still has to receive: the rest of the list, or the jobs that have changed since. A
+// job waits at most once, however often it changes, and its state at the time of sending is sent. A slow reader
+// therefore gets fewer messages, not older ones.
 
 internal import EnrouteWire
 internal import Jobs
@@ -43,13 +43,13 @@ struct ZoneJobsBacklog {
     }
 
     private var phase = Phase.start
-    /// Jobs that the watcher has received and that have changed since, in the order of their first change.
+    /// Jobs that have changed since the watcher received them, in the order of their first change.
     private var waiting: [JobID] = []
     private var isWaiting: Set<JobID> = []
 
     /// Jobs in one message: about 35 KB.
     static let pageSize = 100
-    /// Maximum number of jobs that wait. With more, the list is sent again from the beginning.
+    /// Maximum number of jobs that wait. Beyond it, the list is sent again from the beginning.
     static let maxWaiting = 2_000
 
     /// Notes that jobs have changed.
@@ -65,7 +65,7 @@ struct ZoneJobsBacklog {
 
     private mutating func note(_ job: JobID) {
         switch self.phase {
-        // The list will contain it as it is then.
+        // The list will contain the job's state at that time.
         case .start: return
         case .list(let last) where job.text > last.text: return
         default: if self.isWaiting.insert(job).inserted { self.waiting.append(job) }
@@ -85,7 +85,7 @@ struct ZoneJobsBacklog {
         case .start, .list:
             var last: JobID?
             if case .list(let after) = self.phase { last = after }
-            // One more, to know whether this message is the last one.
+            // One more, to find out whether this message is the last one.
             let rest = table.jobs(after: last, most: Self.pageSize + 1)
             jobs = rest.prefix(Self.pageSize)
             view.isReset = last == nil

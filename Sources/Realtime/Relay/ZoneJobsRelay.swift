@@ -15,18 +15,18 @@ package final class ZoneJobsRelay {
     private let counts: LoopCounts
     private var zones: [ZoneID: Zone] = [:]
     private var feed: ZoneJobsFeed?
-    /// The loop's index, and the number of loops: they make the numbers of subscriptions unique.
+    /// The loop's index and the number of loops, which make the numbers of subscriptions unique.
     private let (index, loops): (Int, Int)
     private var subscriptions = 0
 
-    /// Messages to one watcher in one tick.
+    /// Maximum number of messages to one watcher in one tick.
     private static let messagesPerTick = 10
 
     private struct Zone {
         /// The number of the subscription.
         let number: Int
         var watchers: [WatchedJobs] = []
-        /// `nil` until the zone was read.
+        /// `nil` until the zone has been read.
         var table: ZoneJobsTable?
     }
 

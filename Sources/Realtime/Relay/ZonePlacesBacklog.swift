@@ -1,5 +1,5 @@
-// What a watcher of a zone's places still has to receive: the rest of the list, or the places that have changed since. A place
-// waits at most once, and is sent as it is at that moment.
+// What a watcher of a zone's places still has to receive: the rest of the list, or the places that have changed since.
+// A place waits at most once, and its state at the time of sending is sent.
 
 internal import EnrouteWire
 internal import Jobs
@@ -7,10 +7,10 @@ internal import Jobs
 /// What one watcher has received of a zone's places, and what it needs next.
 struct ZonePlacesBacklog {
     private var isStarted = false
-    /// The places that wait, in the order of their first change. Those of the list come first.
+    /// The waiting places, in the order of their first change. Those of the list come first.
     private var waiting: [PlaceKey] = []
     private var isWaiting: Set<PlaceKey> = []
-    /// How many of them belong to the list.
+    /// How many of the waiting places belong to the list.
     private var listed = 0
 
     /// Places in one message: about 100 KB.
@@ -18,7 +18,7 @@ struct ZonePlacesBacklog {
 
     /// Notes that places have changed. At most `ZonePlaces.maxPlaces` wait, plus those that have disappeared in the meantime.
     mutating func note(_ changes: ZonePlaces.Changes) {
-        // The list will contain them as they are then.
+        // The list will contain their state at that time.
         guard self.isStarted else { return }
         for key in changes.keys where self.isWaiting.insert(key).inserted { self.waiting.append(key) }
     }

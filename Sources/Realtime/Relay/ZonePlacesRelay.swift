@@ -37,7 +37,7 @@ package final class ZonePlacesRelay {
         /// The number of the subscription.
         let number: Int
         var watchers: [WatchedPlaces] = []
-        /// `nil` until the zone was read.
+        /// `nil` until the zone has been read.
         var places: [PlaceKey: ZonePlace]?
     }
 
@@ -56,7 +56,7 @@ package final class ZonePlacesRelay {
             self.send(watched)
             return .following
         }
-        // Negative, so that it is not the number of a subscription to jobs.
+        // Negative, so that it differs from the numbers of subscriptions to jobs.
         let (zone, number) = (watched.zone, -1 - self.index - self.loops * self.subscriptions)
         self.subscriptions += 1
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)

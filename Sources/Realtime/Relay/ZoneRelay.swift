@@ -1,6 +1,6 @@
-// Relays the pool changes of zones from Redis to the watchers on one loop, as LoopRelay does for jobs: one subscription per
-// watched zone and one frame per change, which is offered to every watcher. After a gap, a lost channel or a lost message, the
-// zone is read again (ZoneResync).
+// Relays the pool changes of zones from Redis to the watchers on one loop, as LoopRelay does for jobs: one subscription
+// per watched zone, and one frame per change, which is offered to every watcher. After a gap, a lost channel or a lost
+// message, the zone is read again (ZoneResync).
 
 package import EnrouteWire
 internal import Fanout
@@ -42,7 +42,7 @@ final class ZoneRelay {
 
     // MARK: watchers
 
-    /// Succeeds when no further change of the zone can be missed.
+    /// Succeeds once no further change of the zone can be missed.
     func follow(_ watched: WatchedZone) -> EventLoopFuture<Void> {
         _ = self.table.follow(watched.zone, by: watched)
         let bound = NIOLoopBound((self, watched.zone), eventLoop: self.eventLoop)
@@ -66,7 +66,7 @@ final class ZoneRelay {
 
     // MARK: relaying messages
 
-    /// Relays a message of a channel that belongs to no job.
+    /// Relays a message of a channel that does not belong to a job.
     func relay(_ channel: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer) {
         guard let zone = self.keyspace.zone(ofChannel: channel) else { return }
         let watchers = self.table.followers(of: zone)
@@ -87,7 +87,7 @@ final class ZoneRelay {
     /// Reads a zone again for all its watchers on this loop.
     func resync(_ zone: ZoneID) { self.zoneResync.schedule(zone, within: 0) }
 
-    /// A lost channel is subscribed again.
+    /// A channel that was lost is subscribed again.
     func resubscribed(_ channel: String) {
         let zone = Array(channel.utf8).withUnsafeBytes { self.keyspace.zone(ofChannel: $0) }
         if let zone { self.zoneResync.schedule(zone, within: Self.resyncSpread) }
@@ -96,7 +96,7 @@ final class ZoneRelay {
     /// Called on every tick of the loop.
     func tick() { self.zoneResync.startDue() }
 
-    /// As `JobResync.isOutage`.
+    /// See `JobResync.isOutage`.
     func setOutage(_ isOutage: Bool) { self.zoneResync.isOutage = isOutage }
 
     /// No resync is pending.

@@ -22,7 +22,7 @@ final class ZoneResync {
     private var isStarting = false
     private var comparisons: [ZoneID: PoolConsistencyCheck] = [:]
 
-    /// As `JobResync.isOutage`.
+    /// See `JobResync.isOutage`.
     var isOutage = false
     /// The watchers of a zone on this loop.
     var watchers: (ZoneID) -> ContiguousArray<WatchedZone> = { _ in [] }
@@ -61,13 +61,14 @@ final class ZoneResync {
     /// No watcher is waiting for a repair.
     var isSettled: Bool { self.scheduler.repairsOutstanding == 0 }
 
-    /// Starts the reads that are due. A read fails immediately while Redis is not connected, and its answer calls this again:
-    /// that call returns, and the loop here continues. Otherwise the stack would grow with every followed zone.
+    /// Starts the reads that are due. While Redis is not connected, a read fails immediately, and its completion calls
+    /// this method again. That call returns at once and the loop here continues; otherwise the stack would grow with
+    /// every followed zone.
     func startDue() {
         guard !self.isStarting else { return }
         self.isStarting = true
         defer { self.isStarting = false }
-        // The time is read once: what fails now is not tried again in this call.
+        // The time is read once, so that a read that fails now is not tried again in this call.
         let now = Self.now
         while case let reads = self.scheduler.due(now: now), !reads.isEmpty { self.start(reads) }
     }
@@ -114,7 +115,8 @@ final class ZoneResync {
 
     // MARK: checks
 
-    /// Requests the changes since the oldest version that any watcher has seen. The answer is short if nothing is missing.
+    /// Requests the changes since the oldest version that any watcher has seen. If nothing is missing, the reply is
+    /// short.
     private func check(_ read: ResyncScheduler<ZoneID>.Read) {
         self.counts.add(.zoneCheckResyncs)
         guard let seen = self.oldestSeen(of: read.job) else {
@@ -144,7 +146,8 @@ final class ZoneResync {
         self.startDue()
     }
 
-    /// Watchers that wait for a view have missed nothing; `nil` if all of them wait.
+    /// The oldest version that a watcher has seen; `nil` if all of them wait for a view. Watchers that wait for a view
+    /// miss nothing.
     private func oldestSeen(of zone: ZoneID) -> Int64? {
         self.watchers(zone).filter(\.isLive).compactMap(\.seen).min()
     }

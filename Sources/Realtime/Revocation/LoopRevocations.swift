@@ -1,6 +1,6 @@
-// Applies revocations on one loop. Sessions with a revoked token or link are closed, and followers of a revoked job are
-// notified and unfollowed. If a client does not read, the connection is reset before the kernel can send it data from before
-// the revocation.
+// Applies revocations on one loop. It closes sessions with a revoked token or link, and notifies and unfollows
+// followers of a revoked job. If a client does not read, its connection is reset, so that the kernel cannot send it
+// data from before the revocation.
 
 package import Access
 internal import EnrouteWire
@@ -18,15 +18,15 @@ extension LoopState {
     package func apply(_ revocations: [Revocation], isFirst: Bool) {
         let new = self.revocations.apply(revocations, now: WallClock.nowMilliseconds)
         self.counts.add(.revocationsApplied, new.count)
-        // The first loop that learns of a revoked job closes its feed for the whole gateway. Every gateway does so, because one
-        // of its riders may just have switched travel mode on. A starting gateway also closes feeds that may still be open, in
-        // case no gateway was running when the job was revoked.
+        // The first loop that learns of a revoked job closes its feed for the whole gateway. Every gateway does so,
+        // because one of its riders may have just switched travel mode on. A starting gateway also closes feeds that
+        // may still be open, in case no gateway was running when the job was revoked.
         let firstOn = WallClock.nowMilliseconds - self.settings.liveState.maxSharingDuration.milliseconds
         for revocation in new where !isFirst || revocation.at >= firstOn {
             if case .job(let job) = revocation.subject { self.close(job) }
         }
         guard !isFirst, !revocations.isEmpty else { return }
-        // Followers of a job are notified first, because a session with a link to it is closed then.
+        // Followers of a job are notified first, because a session with a link to it is then closed.
         for case .job(let job) in revocations.map(\.subject) { self.relay.revoke(job) }
         for session in Array(self.sessions.values) {
             if let admitted = session.admitted, self.isRevoked(admitted) { session.revoke() }
@@ -53,8 +53,9 @@ extension LoopState {
 }
 
 extension Session {
-    /// How long a client may take to read the data the kernel holds for it after its access was revoked. Together with the
-    /// longest time until a loop learns of a revocation (`RevocationReader.pollInterval`), this stays below a second.
+    /// How long a client may take to read the data that the kernel holds for it after its access was revoked. Together
+    /// with the longest time until a loop learns of a revocation (`RevocationReader.pollInterval`), this stays below a
+    /// second.
     static let flushLimitMilliseconds: Int64 = 300
 
     var admitted: AuthenticatedClient? { self.life.admitted }
@@ -66,14 +67,14 @@ extension Session {
         self.close(.forbidden, "access revoked", discardsUnsent: true)
     }
 
-    /// Until when the client may read the data the kernel holds for it.
+    /// The time until which the client may read the data that the kernel holds for it.
     struct FlushDeadline {
         let end: NIODeadline
         /// No further messages follow: the connection is closed once everything is sent.
         var closesAfterwards = false
     }
 
-    /// Resets the connection, which discards the data held by the kernel, unless the client reads all of it in time.
+    /// Resets the connection, which discards the data that the kernel holds, unless the client reads all of it in time.
     func resetUnlessFlushed() {
         guard self.flushDeadline == nil, self.socket.unsentBytes > 0 else { return }
         // This also covers a client that closes first. Otherwise the kernel would continue to send the unsent data.
@@ -82,12 +83,13 @@ extension Session {
         self.checkFlush()
     }
 
-    /// Checks on every tick. A client that also follows other jobs, and reads, reaches an empty send buffer from time to time.
+    /// Checks on every tick. The send buffer of a client that reads becomes empty from time to time, even if it also
+    /// follows other jobs.
     private func checkFlush() {
         guard let flushDeadline = self.flushDeadline else { return }
         guard self.socket.unsentBytes > 0 else {
             self.flushDeadline = nil
-            // If the kernel refuses, a later close resets a connection that has no unsent data, which does no harm.
+            // If the kernel refuses, a later close resets a connection without unsent data, which does no harm.
             _ = self.socket.setDiscardsUnsent(false)
             if flushDeadline.closesAfterwards { self.closeWhenFlushed() }
             return
@@ -119,7 +121,7 @@ extension FollowedJob {
 }
 
 extension FollowedJob {
-    /// The job was erased. It ends for everyone, and with it a session that has no other job: one with a link.
+    /// The job was erased. It ends for everyone, and so does a session that has no other job, such as one with a link.
     func erase() {
         if self.hasSentSnapshot {
             self.end(.revoked)

@@ -1,6 +1,6 @@
-// How one loop learns of revocations. A channel message triggers a read of the stream immediately, and a timer reads it twice a
-// second in any case. Both use their own connections, because on a connection shared with a backlog of positions a message took
-// seconds. The loop applies what it reads before it shows anything else.
+// How one loop learns of revocations. A channel message triggers a read of the stream immediately, and a timer reads it
+// twice a second in any case. Both use connections of their own: on a connection shared with a backlog of positions, a
+// message took seconds. The loop applies the revocations before it shows anything else.
 
 internal import Access
 internal import EnrouteWire
@@ -29,7 +29,7 @@ final class RevocationReader {
     /// The interval between two reads without a channel message.
     static let pollInterval = TimeAmount.milliseconds(500)
 
-    /// Called with new revocations; the first time with all that are still in effect.
+    /// Called with new revocations. The first time, it gets all that are still in effect.
     var onRevoked: (_ revocations: [Revocation], _ isFirst: Bool) -> Void = { _, _ in }
     /// Called when all revocations have been applied.
     var onUpToDate: () -> Void = {}
@@ -111,7 +111,7 @@ final class RevocationReader {
                 watch.needsAnotherRead = false
                 return watch.logger.debug("reading revocations failed", metadata: [LogKey.reason: "\(error)"])
             }
-            // The answer arrived late, so revocations may have been added since the read was sent.
+            // The reply arrived late, so revocations may have been added since the read was sent.
             if watch.needsAnotherRead || watch.isRevocationStateStale {
                 watch.needsAnotherRead = false
                 watch.poll()

@@ -1,6 +1,6 @@
-// Server-sent events, for networks that block WebSockets. An event stream is the same session with the same messages and
-// guarantees; only the encoding differs. A frame becomes an event (html.spec.whatwg.org, section 9.2), and an event becomes one
-// chunk of the HTTP response (RFC 9112 section 7.1). Chunks bypass the HTTP encoder, as frames do.
+// Server-sent events, for networks that block WebSockets. An event stream is the same session with the same messages
+// and guarantees; only the encoding differs. A frame becomes an event (html.spec.whatwg.org, section 9.2), and an event
+// becomes one chunk of the HTTP response (RFC 9112 section 7.1). Like frames, chunks bypass the HTTP encoder.
 
 internal import EnrouteWire
 internal import HTTPValues

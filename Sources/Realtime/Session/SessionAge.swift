@@ -1,5 +1,5 @@
-// The maximum age of a session, and the time within which its client reconnects. Both are random for each session, so sessions
-// that started together do not end together.
+// The maximum age of a session, and the time within which its client reconnects. Both are random for each session, so
+// that sessions that started together do not end together.
 
 /// Chosen at random once for each session. A value.
 struct SessionAge: Hashable {
@@ -8,7 +8,7 @@ struct SessionAge: Hashable {
     /// The time after that within which the client reconnects, ms.
     let retryInMilliseconds: Int64
 
-    /// The maximum time to reconnect within, ms; a tenth of the maximum age if that is less.
+    /// The maximum time within which to reconnect, ms; a tenth of the maximum age if that is less.
     static let maxRetryMilliseconds: Int64 = 5_000
 
     /// - Parameter limit: the maximum age in seconds; 0 for no limit.

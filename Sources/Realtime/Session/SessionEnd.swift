@@ -1,5 +1,6 @@
-// How a session ends: the client is asked to reconnect elsewhere, the session is shed, it is closed with a reason, or the
-// client closes it. In every case, the data written last is sent before the connection is closed, within a time limit.
+// How a session ends: the gateway asks the client to reconnect elsewhere, sheds the session, or closes it with a
+// reason; or the client closes it. In every case, the last data is sent before the connection is closed, within a time
+// limit.
 
 internal import EnrouteWire
 internal import Fanout
@@ -20,8 +21,8 @@ extension Session {
         }
     }
 
-    /// Asks the client to reconnect when its session reaches its maximum age. After a rolling restart, the gateway that
-    /// restarted last has no sessions, and without this limit the load would stay uneven.
+    /// Asks the client to reconnect when its session reaches its maximum age. Otherwise the load would stay uneven:
+    /// after a rolling restart, the gateway that restarted last has no sessions.
     func startAgeTimer() {
         guard let age = SessionAge(limit: self.limits.sessionAgeSeconds) else { return }
         self.timers.age = self.loop.deadlines.after(.milliseconds(age.milliseconds)) { [weak self] in
@@ -37,8 +38,8 @@ extension Session {
         self.close(.overloaded, "gateway overloaded; retry later")
     }
 
-    /// - Parameter discardsUnsent: data that the kernel still holds for the client must not reach it either, except during a
-    ///   short grace period.
+    /// - Parameter discardsUnsent: whether to also withhold data that the kernel still holds for the client, except
+    ///   during a short grace period.
     func close(_ code: CloseCode, _ reason: String, discardsUnsent: Bool = false) {
         guard let identity = self.life.close() else { return }
         if case .signedIn(let admitted) = identity { self.releaseResources(of: admitted) }
@@ -57,8 +58,8 @@ extension Session {
         }
     }
 
-    /// Closes the session once everything that was sent before is with the kernel, so that the client learns how its job ended.
-    /// A client that does not read is closed when a stalled connection would be.
+    /// Closes the session once the kernel has accepted everything that was sent before, so that the client learns how
+    /// its job ended. A client that does not read is closed like any stalled connection.
     func closeOnceSent(_ refusal: SignInRefusal) {
         self.closeOnceSent(refusal, by: .now() + .seconds(Int64(self.limits.writeStallSeconds)))
     }
@@ -69,7 +70,7 @@ extension Session {
         _ = self.loop.deadlines.after(Deadlines.tick) { [weak self] in self?.closeOnceSent(refusal, by: end) }
     }
 
-    /// Answers the client's close frame with the same code, and closes (RFC 6455 section 5.5.1).
+    /// Responds to the client's close frame with the same code, and closes (RFC 6455 section 5.5.1).
     func peerCloses(_ frame: CloseFrame) {
         let code = if case .valid(let code) = frame { code } else { SessionSummary.noStatus }
         self.summary.ended(by: .client, code, "close frame received")
@@ -80,7 +81,7 @@ extension Session {
         self.closeWhenFlushed()
     }
 
-    /// Closes the connection once the data written last has been sent. `timers` limit how long that can take.
+    /// Closes the connection once the data that was written last has been sent. `timers` limit how long that can take.
     func closeWhenFlushed() {
         // If the connection were closed now, its send buffer could no longer be monitored, and the kernel would send the data
         // it still holds.

@@ -16,13 +16,13 @@ internal import TrafficControl
 internal import WebSocket
 
 extension Session {
-    /// What a session has received so far, except messages that were handled immediately.
+    /// What a session has received and not handled yet, and how often it has violated rules.
     package struct InputState {
         /// The number of malformed messages.
         var malformedMessages = 0
-        /// The client exceeded its rate limit repeatedly. The session closes once earlier requests have been answered.
+        /// The client repeatedly exceeded its rate limit. The session closes once earlier requests have been answered.
         var isOverRateLimit = false
-        /// The client violated the framing rules or the rate limit. Only its answer to our close frame is expected.
+        /// The client violated the framing rules or the rate limit. Only its reply to our close frame is expected.
         var hasBrokenRules = false
         /// The number of bytes received since then; at most `Limits.closingBytes`.
         var lateBytes = 0
@@ -43,7 +43,7 @@ extension Session {
             case .pong: _ = self.admit(.pong)
             case .binary: self.close(.unsupportedData, "binary messages are not supported")
             case .close(let frame): return self.peerCloses(frame)
-            // Later data is discarded, except the answer to our close frame.
+            // Later data is discarded, except the reply to our close frame.
             case .refused(let code, let reason):
                 self.input.hasBrokenRules = true
                 self.close(code, reason)
@@ -53,7 +53,7 @@ extension Session {
     }
 
     package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        // A client of an event stream does not send anything; only the end of its input matters.
+        // A client of an event stream sends nothing; only the end of its input matters.
         if self.framing == .events, case ChannelEvent.inputClosed? = event as? ChannelEvent {
             return context.close(promise: nil)
         }
@@ -67,7 +67,8 @@ extension Session {
         context.close(promise: nil)
     }
 
-    /// Until the client answers our close frame, it may still be sending data. After a violation, the amount is limited.
+    /// Until the client replies to our close frame, it may still be sending data. After a violation, the amount is
+    /// limited.
     private func acceptsLateBytes(_ bytes: Int) -> Bool {
         guard self.input.hasBrokenRules else { return true }
         self.input.lateBytes += bytes

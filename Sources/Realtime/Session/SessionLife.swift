@@ -1,8 +1,9 @@
-// The lifecycle of a session: opening, signing in, signed in, closing, closed. Each transition is one function. If a transition
-// is not possible in the current stage, the function changes nothing and reports it, for example when a lookup completes after
-// the client has disconnected.
+// The lifecycle of a session: opening, signing in, signed in, closing, closed. Each transition is one function. If a
+// transition is impossible in the current stage, for example because a lookup completes after the client has
+// disconnected, the function changes nothing and reports that.
 //
-// A value. It includes the time until which the session may send, so every frame needs only one check: is it before that time?
+// A value. It includes the time until which the session may send, so every frame needs only one check: is it before
+// that time?
 
 internal import EnrouteWire
 internal import NIOCore
@@ -15,7 +16,7 @@ struct SessionLife {
         /// A credential is being verified. Messages that arrive in the meantime are buffered in order.
         case signingIn(waiting: [ClientRequest])
         case signedIn(AuthenticatedClient)
-        /// We have sent a close frame, or answered the client's.
+        /// We have sent a close frame, as the first or in reply to the client's.
         case closing
         /// The connection is closed.
         case closed
@@ -92,7 +93,7 @@ struct SessionLife {
         return waiting
     }
 
-    /// A newer token replaced the one the session signed in with, so the older one's expiry no longer applies.
+    /// A newer token replaced the one that the session signed in with, so the older one's expiry no longer applies.
     ///
     /// - Returns: whether a client is signed in.
     mutating func renew(_ admitted: AuthenticatedClient) -> Bool {
@@ -111,7 +112,7 @@ struct SessionLife {
         return true
     }
 
-    /// A close frame is sent, either ours or the answer to the client's. Nothing is sent after it.
+    /// A close frame is sent, as the first or in reply to the client's. Nothing is sent after it.
     ///
     /// - Returns: the client of the session; `nil` if a close frame has already been sent.
     mutating func close() -> Identity? {

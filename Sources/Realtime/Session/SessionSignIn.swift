@@ -14,8 +14,8 @@ internal import WebSocket
 extension Session {
     package func signIn(_ admitted: EventLoopFuture<AuthenticatedClient>) {
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
-        // The client has presented its credential. The lookup in Redis or the fetch of the issuer's keys gets a time limit of
-        // its own.
+        // The client has presented its credential. The lookup in Redis or the fetch of the issuer's keys has its own
+        // time limit.
         if self.life.startSignIn() { self.startSignInTimer() }
         admitted.whenComplete { result in
             switch result {
@@ -115,10 +115,10 @@ extension Session {
         }
     }
 
-    /// The time for sending the close frame before the expiry, ms. The loop's deadlines have a resolution of 100 ms.
+    /// How long before the expiry the close frame is sent, ms. The loop's deadlines have a resolution of 100 ms.
     private static let expiryMargin: Int64 = 300
 
-    /// Releases the viewer lease that came with this sign-in, unless the session uses it.
+    /// Releases the viewer lease that this sign-in acquired, unless the session uses it.
     func releaseUnusedLease(of admitted: AuthenticatedClient) {
         if let current = self.life.admitted, current.grant.link == admitted.grant.link { return }
         if let link = admitted.grant.link { _ = self.loop.links.leave(link, as: self.id) }

@@ -34,7 +34,8 @@ struct SessionSummary {
     /// The codes of RFC 6455, section 7.4.1, that are never in a frame.
     static let (noStatus, abnormal): (UInt16, UInt16) = (1005, 1006)
 
-    /// Records how the session ends. Only the first call has an effect: the answer to a close frame ends nothing.
+    /// Records how the session ends. Only the first call has an effect, because the reply to a close frame ends
+    /// nothing.
     mutating func ended(by initiator: Initiator, _ code: UInt16, _ reason: String) {
         if self.end == nil { self.end = End(code: code, reason: reason, initiator: initiator) }
     }
@@ -58,9 +59,9 @@ struct SessionSummary {
     }
 }
 
-/// Limits the lines of closed sessions on one event loop. A value.
+/// Limits how many summaries one event loop logs. A value.
 struct SessionSummaryLimit {
-    /// Lines per second, and in a burst, of the whole gateway. Each event loop has an equal share, at least one.
+    /// Lines per second and per burst of the whole gateway. Each event loop has an equal share, at least one line.
     static let (linesPerSecond, linesBurst) = (20, 100)
     /// At most one line in this time reports how many were suppressed.
     static let reportInterval = TimeAmount.seconds(5)
@@ -84,7 +85,7 @@ struct SessionSummaryLimit {
 
     /// Returns the number of lines suppressed since the last report, if there are any and a report is due.
     ///
-    /// - Parameter isLast: the event loop stops, so a report is due in any case.
+    /// - Parameter isLast: whether the event loop stops. Then a report is due in any case.
     mutating func report(at now: NIODeadline, isLast: Bool = false) -> Int? {
         guard self.suppressed > 0 else { return nil }
         if let reportedAt, now < reportedAt + Self.reportInterval, !isLast { return nil }

@@ -1,5 +1,5 @@
-// From a credential to a grant. A token is verified immediately, or after its issuer's keys have been fetched; a link is looked
-// up in Redis.
+// Derives a grant from a credential. A token is verified immediately, or after its issuer's keys have been fetched; a
+// link is looked up in Redis.
 
 package import Access
 package import EnrouteWire
@@ -90,8 +90,8 @@ extension LoopState {
         return self.countingFailedAttempts(admitted, address, lockout)
     }
 
-    /// Signs in with a ticket, which can be used only once. It is 128 random bits and valid for a minute, so it is verified
-    /// during a lockout.
+    /// Signs in with a ticket, which can be used only once. It consists of 128 random bits and is valid for a minute,
+    /// so it is verified even during a lockout.
     package func signIn(ticket: String, from address: ClientAddress?) -> EventLoopFuture<AuthenticatedClient> {
         let lockout = self.quotas.lockout(of: address, at: NIODeadline.now().uptimeNanoseconds)
         if case .refuse = lockout { return self.eventLoop.makeFailedFuture(SignInRefusal.tooManyFailedAttempts) }
@@ -155,10 +155,11 @@ extension LoopState {
         }
     }
 
-    /// Handles a refused token, ticket or link: counts a failed attempt of the address, and logs why a token was refused.
+    /// Handles a refused token, ticket or link: counts a failed attempt of the address, and logs why a token was
+    /// refused.
     ///
-    /// - Returns: the time to wait in milliseconds if the address was locked out; then nothing is logged. `nil` if the client
-    ///   learns why.
+    /// - Returns: the time to wait in ms if the address was locked out; then nothing is logged. `nil` if the client may
+    ///   learn the reason.
     package func tokenRefused(
         _ address: ClientAddress?, _ refusal: TokenRefusal?, during lockout: Lockout
     ) -> Int64? {

@@ -1,5 +1,5 @@
-// Signing in with a token whose key is not known. The issuer may have added a key since the last fetch. Only such tokens wait,
-// and they all share one fetch (Access/IssuerKeys). Other clients are not delayed.
+// Signing in with a token whose key is unknown. The issuer may have added a key since the last fetch. Only such tokens
+// wait, and they all share one fetch (Access/IssuerKeys). Other clients are not delayed.
 
 package import Access
 internal import EnrouteWire
@@ -8,7 +8,7 @@ internal import NIOCore
 internal import TrafficControl
 
 extension LoopState {
-    /// Verifies a token again after fetching the issuer's keys, if it was refused because its key is not known.
+    /// Verifies a token again after fetching the issuer's keys, if it was refused because its key is unknown.
     ///
     /// - Parameter lockout: a locked-out address must not cause requests to the issuer.
     /// - Returns: fails with `SignInRefusal`, and immediately if the token was refused for any other reason.

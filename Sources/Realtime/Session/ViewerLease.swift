@@ -1,5 +1,6 @@
-// A session that uses a tracking link holds one of the link's viewer leases. It acquires the lease when it signs in, renews it
-// while it is open, and releases it when it ends. The leases are counted in the ledger, so the limit applies across gateways.
+// A session that uses a tracking link holds one of the link's viewer leases. It acquires the lease when it signs in,
+// renews it while it is open, and releases it when it ends. The leases are counted in the ledger, so the limit applies
+// across gateways.
 
 internal import Access
 internal import EnrouteWire

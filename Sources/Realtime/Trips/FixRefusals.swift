@@ -1,5 +1,5 @@
-// The answer to a rider whose fix was refused: a code for the client to act on, the reason as it is counted, and a message for
-// the developer of the client.
+// The answer to a rider whose fix was refused: a code for the client to act on, the reason as it is counted, and a
+// message for the client's developer.
 
 package import EnrouteWire
 internal import Jobs

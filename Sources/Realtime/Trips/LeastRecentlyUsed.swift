@@ -1,20 +1,20 @@
-// Which entry of a full table makes room for a new one. A use of an entry only sets its time, because uses are far more
-// frequent than new entries.
+// Selects the entry of a full table that makes room for a new one. Using an entry only sets its time, because entries
+// are used far more often than they are added.
 
 internal import NIOCore
 
-/// The least recently used entries of a table whose entries say when they were last used. A value.
+/// The least recently used entries of a table whose entries contain the time of their last use. A value.
 struct LeastRecentlyUsed<Key: Hashable> {
-    /// As they were when the table was last sorted, the oldest at the end.
+    /// The keys as of the last sort of the table, the oldest at the end.
     private var oldest: [(key: Key, usedAt: NIODeadline)] = []
 
-    /// A sort finds one in so many entries of the table.
+    /// Each sort finds one in this many entries of the table.
     private static var share: Int { 8 }
 
-    /// The least recently used key. The caller removes its entry.
+    /// Returns the least recently used key. The caller removes its entry.
     ///
-    /// Skips what has been used or removed since the last sort. The others are still older than the rest of the table. A table
-    /// of n entries is sorted once for at least n / 8 of these calls and uses, so each costs O(log n).
+    /// Skips keys that have been used or removed since the last sort. The others are still older than the rest of the
+    /// table. A table of n entries is sorted once for at least n / 8 of these calls and uses, so each costs O(log n).
     ///
     /// - Returns: `nil` if the table is empty.
     mutating func next<Entry>(in table: [Key: Entry], by usedAt: (Entry) -> NIODeadline) -> Key? {

@@ -1,4 +1,4 @@
-// The compiled streets as the source of StreetMatcher. All loops share one network: it is mapped memory that nobody writes, and
+// The compiled streets as the source of StreetMatcher. All loops share one network: it is read-only mapped memory, and
 // each search has its own buffer. A page of the file that is not in memory yet is read from the disk once.
 
 package import EnrouteWire

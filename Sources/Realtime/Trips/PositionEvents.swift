@@ -1,12 +1,12 @@
-// Events for other systems that follow from a rider's positions. The ledger's scripts cannot derive them, so the rider's home
-// loop appends them. If the ledger is unavailable, they are lost; no state depends on them.
+// Events for other systems that are derived from a rider's positions. The ledger's scripts cannot derive them, so the
+// rider's home loop appends them. If the ledger is unavailable, they are lost; no state depends on them.
 
 internal import EnrouteWire
 internal import HTTPValues
 internal import LiveState
 internal import NIOCore
 
-/// What a gateway has concluded from positions, or from their absence.
+/// What a gateway concludes from positions, or from their absence.
 enum PositionEvent: Hashable, Sendable {
     /// - Parameter at: the time of the fix, ms since the epoch.
     case proximity(ProximityState, at: Int64)

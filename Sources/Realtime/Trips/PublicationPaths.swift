@@ -11,7 +11,7 @@ struct PublicationPaths {
 
     var count: Int { self.paths.count }
 
-    /// - Parameter maxJobs: the maximum number of paths remembered; beyond it, all are forgotten and encoded again.
+    /// - Parameter maxJobs: the maximum number of remembered paths. Beyond it, all are forgotten and encoded again.
     init(maxJobs: Int) { self.maxJobs = maxJobs }
 
     mutating func path(

@@ -1,5 +1,5 @@
-// The positions of a rider that Redis accepted recently. After a failover, the new master may lack positions that the previous
-// one accepted, and the rider may not report again for some seconds.
+// The positions of a rider that Redis accepted recently. After a failover, the new master may lack positions that the
+// previous one accepted, and the rider may not report again for some seconds.
 
 internal import EnrouteWire
 internal import Jobs
@@ -30,7 +30,7 @@ struct PublishedPositions: Sendable {
         if let known = self.newest[job] {
             guard fix.at >= known.fix.at else { return }
         } else if self.newest.count >= self.most {
-            // Not every job that has ended was stopped here. Its last position must not keep out those of later jobs.
+            // A job may end without being stopped here. Its last position must not displace those of later jobs.
             let oldest = self.newest.min { $0.value.receivedAt < $1.value.receivedAt }
             guard let oldest, oldest.value.receivedAt < receivedAt else { return }
             self.newest[oldest.key] = nil
@@ -49,8 +49,8 @@ struct PublishedPositions: Sendable {
 }
 
 extension LoopState {
-    /// Publishes a position to a master that may not have it; if the master does, nothing happens. If the master does not know
-    /// the job, travel mode is opened again and the position is published after that.
+    /// Publishes a position to a master that may not have it; if the master has it, nothing happens. If the master does
+    /// not know the job, travel mode is opened again before the position is published.
     func republish(_ taken: PublishedPositions.Published, of job: JobID, by rider: PersonID, on reporter: Reporter) {
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
         let (fix, receivedAt) = (taken.fix, taken.receivedAt)

@@ -1,8 +1,8 @@
-// Riders that report by REST requests. They get the same guidance as a rider with a session (RiderGuidance, StopSequence), in
-// the responses to their requests.
+// Riders that report by REST requests. They get the same guidance as a rider with a session (RiderGuidance,
+// StopSequence), in the responses to their requests.
 //
-// Such a rider has no session whose end shows that it has disconnected. It counts as disconnected when it has sent no report
-// for so long that its last position is stale, and no other gateway has received a newer one.
+// Such a rider has no session whose end would show that it has disconnected. It counts as disconnected when it has sent
+// no report for so long that its last position is stale, and no other gateway has received a newer one.
 
 package import EnrouteWire
 internal import HTTPValues
@@ -17,7 +17,7 @@ package final class RESTReporters {
     private struct Entry {
         var rate = ReportRate()
         let stopSequence: StopSequence
-        /// The device whose position or reason followers were shown last; before that, the first one.
+        /// The device whose position or reason followers were shown last, or the first device.
         var reporter: Reporter
         var published = PublishedPositions(most: LocationReport.maxJobs)
         /// The jobs of its last reports, at most `LocationReport.maxJobs`.
@@ -62,7 +62,7 @@ package final class RESTReporters {
         guard let index = self.entries.index(forKey: rider) else { return Guidance() }
         self.entries.values[index].stopSequence.stops = jobs
         for job in accepted { self.entries.values[index].stopSequence.accepted(job) }
-        // Reports arrive, but followers are not shown any position, so the location may be unavailable.
+        // Reports arrive, but followers are shown no position, so the location may be unavailable.
         for job in jobs where !accepted.contains(job) {
             self.loop.restTrips.reportUnavailability(of: trip(job))
         }
@@ -79,7 +79,7 @@ package final class RESTReporters {
 
     /// Redis accepted a position.
     package func published(_ fix: Fix, of job: JobID, by rider: PersonID, on reporter: Reporter, receivedAt: Int64) {
-        // An entry without a timer would stay if the rest of the request fails.
+        // Otherwise, an entry without a timer would remain if the rest of the request fails.
         self.reportReceived(for: [job], of: rider, on: reporter)
         self.entries[rider]?.reporter = reporter
         self.entries[rider]?.published.remember(fix, of: job, receivedAt: receivedAt)

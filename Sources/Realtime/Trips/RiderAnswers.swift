@@ -24,7 +24,7 @@ extension RiderSession {
                     reason: reason.rawValue, ref: answer.ref)))
     }
 
-    /// Sent once for a trip. It refers to no report, so it carries no ref.
+    /// Sent once for a trip. It is no answer to a report, so it has no ref.
     func notify(ofClockCorrection milliseconds: Int64, _ answer: ReportQueue.Answer) {
         self.session.send(
             .error(

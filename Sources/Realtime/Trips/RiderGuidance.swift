@@ -1,5 +1,5 @@
-// Guidance for a rider that results from its reports: the interval at which to report, its proximity to the destination, and,
-// for its followers, why its location is unavailable.
+// Guidance that results from a rider's reports: for the rider, the interval at which to report and its proximity to the
+// destination; for its followers, why its location is unavailable.
 
 internal import Access
 internal import EnrouteWire
@@ -52,8 +52,8 @@ final class RiderGuidance {
             return self.session.refuse("unavailable", job, .noSuchJob, ref)
         }
         let trips = job.map { [TripValidators.Key(rider: grant.person, job: $0)] } ?? self.trips.trips
-        // A trip that this session knows may have just ended. Then the reason is accepted although it is shown to nobody, so
-        // the phone needs no special case.
+        // A trip that this session knows may have just ended. Then the reason is accepted although nobody sees it, so
+        // that the phone needs no special case.
         guard let job, let trip = trips.first, !self.trips.isKnown(trip), !self.session.rider.isStartingTravel(for: job)
         else { return self.accept(reason, for: job, trips, ref) }
         self.checkShared(trip).whenComplete { [session = NIOLoopBound(self.session, eventLoop: self.loop.eventLoop)] in

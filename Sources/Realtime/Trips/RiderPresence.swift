@@ -17,13 +17,13 @@ final class RiderPresence {
     private var device: DeviceID?
     private var place: Coordinate?
     private var timer: Deadline?
-    /// The zone that the last heartbeat found the rider online in. Places are stored there without another query.
+    /// The zone in which the last heartbeat found the rider online. Places are stored there without another query.
     private var zone: ZoneID?
     /// The usual heartbeat in that zone.
     private var usual: Riders.HeartbeatCommand?
-    /// A heartbeat has been sent and not answered.
+    /// A heartbeat has been sent and Redis has not replied yet.
     private var isRequestInFlight = false
-    /// Another heartbeat became due in the meantime. The pending answer may not reflect, for example, that the rider went
+    /// Another heartbeat became due meanwhile. The pending reply may not reflect, for example, that the rider went
     /// online.
     private var needsAnother = false
 
@@ -34,15 +34,15 @@ final class RiderPresence {
         (self.session, self.loop) = (session, loop)
     }
 
-    /// The session started. Its rider is reachable while it is open. The zone ignores heartbeats of riders that are offline or
-    /// belong to no zone.
+    /// The session started. Its rider is reachable while it is open. The zone ignores heartbeats of riders that are
+    /// offline or not in a zone.
     func start() { self.sendHeartbeat(takesOver: false) }
 
     /// The rider set its availability. It is reachable as long as it is online.
     func availabilitySet(_ status: Availability, by device: DeviceID?) {
         if let device { self.device = device }
         switch status {
-        // Setting the availability counted as a heartbeat. Another one finds out the zone and stores the place.
+        // Setting the availability counted as a heartbeat. This one finds out the zone and stores the place.
         case .online: self.sendHeartbeat(takesOver: false)
         case .offline:
             self.leaveZone()
@@ -73,8 +73,8 @@ final class RiderPresence {
         self.sendHeartbeat(takesOver: isNew, isAnswered: true, ref)
     }
 
-    /// A position of a trip was accepted. While the rider is online, its place is stored within two seconds; otherwise the next
-    /// heartbeat finds out whether the rider is online.
+    /// A position of a trip was accepted. While the rider is online, its place is stored within two seconds. Otherwise,
+    /// the next heartbeat finds out whether the rider is online.
     func positionAccepted(at place: Coordinate) {
         if let zone, let rider = self.session.grant?.person {
             self.loop.places.add(rider, in: zone, at: place)

@@ -1,4 +1,4 @@
-// A rider sets its availability and switches travel mode, which ends by itself at the sharing time limit.
+// A rider sets its availability and switches travel mode. Travel mode ends by itself at the sharing time limit.
 
 internal import Access
 internal import EnrouteWire
@@ -35,7 +35,7 @@ extension RiderSession {
         }
     }
 
-    /// - Parameter resumes: only continues, or switches off, what this device started.
+    /// - Parameter resumes: whether to only continue, or switch off, what this device started.
     func travel(_ job: JobID, active: Bool, resumes: Bool, _ grant: Grant, _ ref: MessageRef?) {
         guard grant.allows(.switchTravel) else {
             return self.session.refuse("travel", job, .forbidden, "Only riders can switch travel mode.", ref)
@@ -69,7 +69,7 @@ extension RiderSession {
         }
     }
 
-    /// Whether this session has sent a `travel` that is not answered yet.
+    /// Whether this session has sent a `travel` command that Redis has not answered yet.
     func isStartingTravel(for job: JobID) -> Bool { self.starting.contains(job) }
 
     /// Reports that are waiting are no longer published.
@@ -82,7 +82,7 @@ extension RiderSession {
     // MARK: sharing time limit
 
     private func endTravel(of job: JobID, at deadline: Int64) {
-        // The answer may arrive after the end of the session.
+        // The reply may arrive after the end of the session.
         guard self.session.isOpen else { return }
         self.queue.travelStarted(job)
         let timer = self.loop.deadlines.after(.until(deadline)) { [weak self, weak session = self.session] in

@@ -1,5 +1,5 @@
-// The timers that notify a rider of its sharing time limits. A rider who works all day switches travel mode on for many jobs
-// in one session, and a job may end without the session learning of it, so the number of timers is limited.
+// The timers that notify a rider of its sharing time limits. A rider may switch travel mode on for many jobs in one
+// session, and a job may end without the session learning of it. The number of timers is therefore limited.
 
 internal import EnrouteWire
 
@@ -8,8 +8,8 @@ struct SharingTimers<Timer> {
     private var timers: [JobID: (deadline: Int64, timer: Timer)] = [:]
     let maxJobs: Int
 
-    /// - Parameter maxJobs: the maximum number of timers. Beyond it, the timer that is due first is dropped, because its job
-    ///   has most likely ended. If it has not, the next report of the job is refused and the rider is notified then.
+    /// - Parameter maxJobs: the maximum number of timers. Beyond it, the timer that is due first is dropped, because
+    ///   its job has most likely ended. If it has not, the job's next report is refused, which notifies the rider.
     init(maxJobs: Int) { self.maxJobs = max(1, maxJobs) }
 
     var count: Int { self.timers.count }

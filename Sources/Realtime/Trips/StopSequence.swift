@@ -1,5 +1,5 @@
-// A rider with several jobs. Its app lists them in one report, in the order of their stops. A follower of a later stop is
-// informed that the rider has other stops before it, but never where they are or whose they are.
+// A rider with several jobs. Its app lists them in one report, in the order of their stops. A follower of a later stop
+// is informed that the rider makes other stops first, but never where or for whom.
 
 internal import EnrouteWire
 internal import LiveState

@@ -25,7 +25,7 @@ extension TripValidators {
             if let toGo = entry.trip.metersToGo { all.metersToGo = min(all.metersToGo ?? toGo, toGo) }
             let speed = entry.trip.speed ?? entry.trip.usualSpeed
             all.speedMetersPerSecond = max(all.speedMetersPerSecond, speed)
-            // All trips are reported by one phone, so its newest battery level counts.
+            // One phone reports all trips, so its newest battery level counts.
             guard entry.usedAt >= newest else { continue }
             (newest, all.batteryPercent) = (entry.usedAt, entry.trip.batteryPercent)
         }

@@ -1,4 +1,4 @@
-// Which trip a report belongs to.
+// Identifies the trip that a report belongs to.
 
 package import EnrouteWire
 package import LiveState
@@ -19,7 +19,7 @@ extension TripValidators {
         }
     }
 
-    /// Travel mode was switched off, whichever device of the rider reported. O(trips), once for each journey.
+    /// Travel mode was switched off, on whichever device of the rider. Cost: O(trips), once per journey.
     func restart(_ job: JobID, of rider: PersonID) {
         for (key, entry) in self.entries where key.job == job && key.rider == rider { entry.trip.restart() }
     }

@@ -1,5 +1,5 @@
-// Reads what a trip's followers have been shown, possibly by another gateway, before its first report is validated. Later it
-// is read again when the job may have changed.
+// Reads what followers of a trip have been shown, possibly by another gateway, before the trip's first report is
+// validated. It is read again when the job may have changed.
 
 internal import EnrouteWire
 internal import Jobs
@@ -8,10 +8,11 @@ package import NIOCore
 internal import Tracking
 
 extension TripValidators {
-    /// Reads what followers have been shown. Always succeeds: without Redis, a trip is validated on its own, and accepted
-    /// positions wait for Redis anyway.
+    /// Reads what followers have been shown. Always succeeds: without Redis, a trip is validated on its own, and
+    /// accepted positions wait for Redis anyway.
     ///
-    /// - Parameter again: read it even if it is known, because another gateway may have received reports since.
+    /// - Parameter again: whether to read it even if it is known, because another gateway may have received reports
+    ///   since.
     package func read(_ key: Key, again: Bool = false) -> EventLoopFuture<Void> {
         let entry = self.entry(key)
         if let reading = entry.reading { return reading }
@@ -22,14 +23,14 @@ extension TripValidators {
             bound.value.entries[key]?.isAssigned = false
             bound.value.finishRead(key, view)
         }.flatMapErrorThrowing { _ in bound.value.finishRead(key, nil) }
-        // The read may have completed already: a disconnected client fails immediately.
+        // The read may have completed already: without a connection it fails immediately.
         if self.entries[key]?.isRead == false { self.entries[key]?.reading = reading }
         return reading
     }
 
     /// Reads the job again if its rider, its destination or its zone has changed, which is rare.
     func readIfChanged(_ key: Key, at index: [Key: Entry].Index, _ now: NIODeadline) {
-        // It is not read again until the next interval, whatever Redis answers.
+        // It is not read again before the next interval, whatever Redis replies.
         self.entries.values[index].readAt = now
         let isSent =
             self.entries.values[index].isAssigned

@@ -1,4 +1,5 @@
-// Publishes why a rider's location is unavailable: the reason that the phone reports, or the one that follows from its silence.
+// Publishes why a rider's location is unavailable: the reason that the phone reports, or the one that its silence
+// implies.
 
 package import EnrouteWire
 internal import HTTPValues
@@ -38,8 +39,8 @@ extension TripValidators {
         }
     }
 
-    /// The session ended. The reason that will apply when its last positions become stale is published now, because the session
-    /// will not exist then.
+    /// The session ended. Once its last positions become stale, the session will no longer exist, so the reason that
+    /// will apply then is published now.
     func disconnected() {
         let time = NIODeadline.now() + self.delayUntilStale
         for key in self.entries.keys {
@@ -48,8 +49,8 @@ extension TripValidators {
         }
     }
 
-    /// A REST reporter has stopped sending reports for this trip. It counts as disconnected, unless another gateway receives
-    /// its positions or a reason has been reported.
+    /// A REST reporter has stopped sending reports for this trip. It counts as disconnected, unless another gateway
+    /// receives its positions or a reason has been reported.
     func becameSilent(_ key: Key) {
         guard self.entries[key]?.isAssigned == true else { return }
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
@@ -104,7 +105,7 @@ extension TripValidators {
         }
     }
 
-    /// The live instance accepted a position. Followers see from the position itself that the location is available again.
+    /// The live instance accepted a position. The position itself shows followers that the location is available again.
     func clearUnavailability(of key: Key, at index: [Key: Entry].Index, _ now: NIODeadline) {
         guard self.entries.values[index].trip.takeUnavailabilityNotice(now: now.uptimeNanoseconds, isOver: true) != nil
         else {

@@ -1,9 +1,9 @@
-// Validates the reports that arrive on one loop. Validation of a trip continues from what its followers have already been
-// shown, possibly by another gateway, so the marker never moves back. Only a trip's first report waits for Redis. Verdict
-// counts are written to Redis asynchronously: refusals within seconds, accepted fixes once a minute.
+// Validates the reports that arrive on one loop. Validation of a trip continues from the last position that its
+// followers have been shown, possibly by another gateway, so the marker never moves back. Only a trip's first report
+// waits for Redis. Verdict counts are written to Redis asynchronously: refusals within seconds, accepted fixes once a
+// minute.
 //
-// Step 4 of 10 of the hot path. Before: Realtime/Trips/RiderSession.swift
-// Next: LiveState/Jobs/LocationPublisher.swift
+// Step 4 of 10 of the hot path. Before: Realtime/Trips/RiderSession.swift Next: LiveState/Jobs/LocationPublisher.swift
 
 package import EnrouteWire
 internal import HotPath
@@ -41,8 +41,8 @@ package final class TripValidators {
     private let most: Int
     /// A position older than this is stale. Stored, because reading a member of the settings copies them.
     let freshness: TimeAmount
-    /// The device of the session that these trips belong to; for REST requests, the device without a name, because the keys of
-    /// the other trips name their device.
+    /// The device of the session that these trips belong to. For REST requests, it is the device without a name,
+    /// because the keys of the other trips contain their device.
     var reporter: Reporter
     private(set) var entries: [Key: Entry] = [:]
     private var oldest = LeastRecentlyUsed<Key>()
@@ -51,10 +51,10 @@ package final class TripValidators {
     /// The delay that the timer was set to.
     private var countDelay = TimeAmount.zero
 
-    /// The delay after a verdict until it is counted in the metrics, together with all later ones, and possibly in Redis
-    /// (`UnwrittenVerdicts`).
+    /// The delay after a verdict until it is counted in the metrics, together with all later ones, and possibly in
+    /// Redis (`UnwrittenVerdicts`).
     private static let countInterval = TimeAmount.seconds(5)
-    /// The same after a fix was accepted as usual. Metrics are scraped about this often.
+    /// The delay after a fix was accepted as usual. Metrics are scraped about this often.
     private static let usualCountInterval = TimeAmount.seconds(15)
 
     /// After this time the job is read again, because its destination may have changed.
@@ -66,7 +66,7 @@ package final class TripValidators {
         self.freshness = .milliseconds(loop.settings.freshness.milliseconds)
     }
 
-    /// - Returns: `nil` if what followers have been shown has to be read first.
+    /// - Returns: `nil` if the state that followers have been shown must be read first.
     package func validate(_ fixes: [Fix], invalidFixes: [InvalidFix], battery: Double?, _ key: Key) -> ValidatedReport?
     {
         guard let index = self.entries.index(forKey: key), self.entries.values[index].isRead else { return nil }
@@ -92,12 +92,13 @@ package final class TripValidators {
         return validated
     }
 
-    /// Redis refused a position that this gateway accepted, so Redis has newer information. It is read before the next report.
+    /// Redis refused a position that this gateway accepted, so Redis has newer information. It is read before the next
+    /// report.
     package func overrule(_ reason: FixRefusal, _ key: Key) {
         self.entries[key]?.trip.overrule(reason)
         switch reason {
         case .travelModeOff: self.restart(key)
-        // Nothing that this device reports is shown until it takes over.
+        // No report of this device is shown until it takes over again.
         case .otherDevice:
             self.restart(key)
             self.entries[key]?.isOvertaken = true
@@ -222,8 +223,8 @@ package final class TripValidators {
     private func count(_ key: Key, isLast: Bool) -> Bool {
         guard let index = self.entries.index(forKey: key) else { return true }
         for (verdict, count) in self.entries.values[index].trip.newCounts() {
-            // A position that Redis refused reduces the number of accepted ones. A metric cannot decrease once it has been
-            // scraped.
+            // A position that Redis refused reduces the number of accepted ones. A metric must not decrease once it has
+            // been scraped.
             self.loop.counts.add(verdict.metric, max(0, count))
             self.entries.values[index].verdicts.add(verdict, count)
         }

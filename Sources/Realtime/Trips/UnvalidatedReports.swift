@@ -1,5 +1,5 @@
-// Reports that cannot be validated yet, because what followers have been shown of their job is being read. Per job, only the
-// newest reports are buffered, and only for as many jobs as a rider may follow.
+// Reports that cannot be validated yet, because what followers of their job have been shown is still being read. Only
+// the newest reports per job are buffered, and only for as many jobs as a rider may follow.
 
 internal import EnrouteWire
 

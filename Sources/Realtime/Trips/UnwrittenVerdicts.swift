@@ -1,6 +1,6 @@
-// Which verdicts of a trip are written to Redis, and when. Support staff need refusals soon, while the positions themselves
-// show that accepted readings continue to arrive. Writing them every five seconds took 35,000 of the 543,000 instructions of a
-// location.
+// Which verdicts of a trip are written to Redis, and when. Support staff need refusals soon, while the positions
+// themselves show that accepted readings continue to arrive. Writing verdicts every five seconds took 35,000 of the
+// 543,000 instructions of a location.
 
 /// The verdicts of one trip that Redis does not have yet.
 struct UnwrittenVerdicts {

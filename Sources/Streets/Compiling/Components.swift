@@ -1,5 +1,5 @@
-// Marks the edges from which all other edges can be reached, and which can be reached from all: a route must not start or end
-// in a courtyard that only a gap in the data cuts off.
+// Marks the edges from which all other edges can be reached and which can be reached from all. A route must not start
+// or end in a courtyard that is cut off only by a gap in the data.
 
 extension BuiltNetwork {
     /// A strongly connected part with fewer nodes is an island, unless it is the largest.

@@ -127,7 +127,7 @@ enum NetworkBuilder {
 }
 
 extension BuiltNetwork {
-    /// Lists the half edges of each node.
+    /// Creates the list of each node's half edges.
     fileprivate mutating func connect() {
         var counts = [UInt32](repeating: 0, count: self.nodes.count + 1)
         // A one-way edge is listed at both ends, because components are also searched against its direction.

@@ -8,7 +8,7 @@ struct OSMBlock {
     private(set) var latitudeOffset: Int64 = 0
     private(set) var longitudeOffset: Int64 = 0
 
-    /// The block must not be used after its bytes are released.
+    /// The block must not be used after its bytes have been released.
     init(_ bytes: UnsafeRawBufferPointer) throws(ProtobufError) {
         var reader = ProtobufReader(bytes)
         while let (field, value) = try reader.next() {

@@ -1,5 +1,5 @@
-// Lines of GeoJSON files may overlap, because only their coordinates show that they are the same street. The common part
-// becomes one street, so that a bend in it is not counted as a crossing.
+// Lines of GeoJSON files may overlap. Only their coordinates show that they are the same street. The common part
+// becomes one street, so that a bend in it does not count as a crossing.
 
 enum RepeatedPieces {
     /// Removes each piece of a GeoJSON line that has the same ends, shape and rule as an earlier one, also if it runs in the

@@ -1,5 +1,5 @@
-// Where a compiled file is written. The new file replaces the old one when it is complete, because a gateway that has mapped
-// the old one continues to use it.
+// Where a compiled file is written. A complete new file replaces the old one, because a gateway that has mapped the old
+// one continues to use it.
 
 internal import Foundation
 #if canImport(Glibc)

@@ -15,11 +15,11 @@ struct StreetPiece {
 
 /// The pieces of all ways, and what was left out of them.
 struct StreetPieces {
-    /// Streets and steps that the network lacks.
+    /// Streets and steps that are missing in the network.
     struct Gaps: Hashable {
         /// Barriers that stop somebody who may use the street.
         var barriers = 0
-        /// Segments that are too long for a street, and those of them that cross the 180th meridian.
+        /// Number of segments that are too long for a street, and how many of them cross the 180th meridian.
         var longSteps = 0
         var meridianSteps = 0
         /// Starts and ends of ways on the 180th meridian.
@@ -94,7 +94,7 @@ struct StreetPieces {
                 continue
             }
             if let before = last {
-                // The previous node is at the same place. A junction is needed as a node of the network even so.
+                // The previous node is at the same place. Even so, a junction must become a node of the network.
                 if before.point == point, !isJunction[Int(node)] { continue }
                 if before.point.meters(to: point) > Self.longestStep {
                     self.leaveOut(before.point, point)

@@ -27,7 +27,8 @@ struct StreetWays {
     /// Relations with a restriction that this reader does not support.
     private(set) var unreadRestrictions: Set<Int64> = []
 
-    /// Adds a way once: not if its id is known or, for a line without an id, if an earlier line has the same nodes and rule.
+    /// Adds a way unless it is known: by its id or, for a line without an id, by the nodes and the rule of an earlier
+    /// line.
     ///
     /// - Parameters:
     ///   - id: the way's id in OpenStreetMap; `nil` for a line of a GeoJSON file.
@@ -62,7 +63,7 @@ struct StreetWays {
         return true
     }
 
-    /// Adds the turns that a relation forbids. A relation that another input contains too is added once.
+    /// Adds the turns that a relation forbids. A relation that occurs in several inputs is added once.
     mutating func add(_ relation: OSMRelation) {
         if let restrictions = TurnRestriction.all(in: relation) {
             self.restrictions.formUnion(restrictions)

@@ -1,7 +1,7 @@
-// Represents turn restrictions as nodes and edges, so that a search obeys them without knowing them. A street from which a
-// turn is forbidden leads motor vehicles to a copy of the crossing, which only has copies of the edges that they may take.
-// These lead to copies of the next crossings, from which there is no way back. Otherwise a U-turn there would often be the
-// fastest way around the restriction.
+// Represents turn restrictions as nodes and edges, so that a search obeys them without knowing them. If a turn from a
+// street is forbidden, motor vehicles on that street reach a copy of the crossing, which has only copies of the edges
+// that they may take. These lead to copies of the next crossings, from which there is no way back. Otherwise a U-turn
+// there would often be the fastest way around the restriction.
 
 /// The copies that obey restrictions.
 struct TurnCopies {

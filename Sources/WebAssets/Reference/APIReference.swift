@@ -1,5 +1,5 @@
-// The reference page at /docs, rendered from the OpenAPI document, the AsyncAPI document and two documents of the protocol: it
-// needs no JavaScript and no other site, and it cannot differ from the documents.
+// The reference page at /docs, rendered from the OpenAPI document, the AsyncAPI document and two documents of the
+// protocol. It needs no JavaScript and no other site, and it cannot differ from the documents.
 
 /// Renders the documents as HTML.
 package struct APIReference {

@@ -1,5 +1,5 @@
-// Chapters of the reference from the protocol's documents: close codes and limits, which are in no machine-readable document.
-// Only the Markdown that these documents use is rendered.
+// Chapters of the reference from the protocol's documents: close codes and limits, which no machine-readable document
+// contains. Only the Markdown that these documents use is rendered.
 
 extension APIReference {
     /// The documents, in their order on the page.
@@ -22,7 +22,7 @@ extension APIReference {
         let entries = sections.dropFirst().map { section -> Entry in
             let blocks = Self.blocks(of: section)
             let title = blocks[0].joined()
-            // Names the tables after it.
+            // The heading for the tables that follow.
             var heading = title
             let html = blocks.dropFirst().map { block in
                 if let next = Self.heading(in: block) { heading = next }
@@ -76,8 +76,8 @@ extension APIReference {
         return items.map { "<li>\(Self.inline($0))</li>" }.joined()
     }
 
-    /// Text with `code` and with links to sections of the same document. Of other links only the text remains, because their
-    /// targets are not on the page.
+    /// Text with `code` and with links to sections of the same document. Of other links only the text remains, because
+    /// their targets are not on the page.
     private static func inline(_ text: String) -> String {
         var (html, rest) = ("", text[...])
         while let link = rest.firstMatch(of: Self.link) {

@@ -21,7 +21,7 @@ extension APIReference {
 
     static func id(ofSchema name: String) -> String { "schema-\(name)" }
 
-    /// The first example of a schema, composed of those of its members where it has none of its own.
+    /// The first example of a schema. If it has none, it is composed of the examples of its members.
     func example(ofSchema schema: DocumentValue, in document: DocumentValue, depth: Int = 0) -> DocumentValue? {
         let value = schema.resolved(in: document)
         if let own = value["examples"]?.array?.first ?? value["const"] ?? value["default"] { return own }
@@ -70,7 +70,7 @@ extension APIReference {
 
     /// What a value may be, as HTML.
     ///
-    /// - Parameter isName: whether a reference is written as a link, rather than as what it refers to.
+    /// - Parameter isName: whether a reference is written as a link, rather than replaced by its target.
     func type(_ schema: DocumentValue, in document: DocumentValue, isName: Bool = true) -> String {
         if isName, let name = schema.referenceName {
             return ##"<a href="#\##(Self.id(ofSchema: name))">\##(Self.code(name))</a>"##

@@ -55,12 +55,12 @@ const NEEDS = {
   late: (row, now) => lateness(row, now)?.state === 'late',
 };
 
-/** The reasons why a job needs somebody, most urgent first. */
+/** The reasons why a job needs attention, most urgent first. */
 export const reasons = Object.keys(NEEDS);
 
 const NOBODY = new Set();
 
-/** Returns the most urgent reason why a job needs somebody, or null. */
+/** Returns the most urgent reason why a job needs attention, or null. */
 export function needOf(row, now, silent = NOBODY) {
   return reasons.find((reason) => NEEDS[reason](row, now, silent)) ?? null;
 }

@@ -148,7 +148,7 @@ export class BulkBar {
     this.render();
   };
 
-  /** The safe answer comes first. */
+  /** The safe choice comes first. */
   #question = (text, verb, action) => make('div', {class: 'question', role: 'group', 'aria-label': text}, make('p', {}, text),
     make('p', {class: 'actions'},
       this.#button('keep', this.words.keep, () => { this.#open = null; this.render(); }),

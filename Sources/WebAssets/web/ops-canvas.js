@@ -22,7 +22,7 @@ const CLUSTER_COLOURS = ['--bad', '--warn', '--accent'];
 /** The line of the selected job: its route along streets, or a dotted straight line, which is not a route. */
 const WAYS = {route: {lineWidth: 5, globalAlpha: 0.75}, line: {lineWidth: 3, globalAlpha: 1}};
 
-/** How urgent a marker is, for its cluster: 0 needs somebody, 1 is at risk, 2 is fine. */
+/** How urgent a marker is, for its cluster: 0 needs attention, 1 is at risk, 2 is fine. */
 export const rankOf = ({kind, state}) => {
   if (kind === 'job' ? state === 'problem' || state === 'late' : state === 'late' || state === 'silent') return 0;
   return state === 'risk' ? 1 : 2;

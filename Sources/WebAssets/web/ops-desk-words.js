@@ -1,4 +1,4 @@
-// The texts of the dispatcher's desk, by language: map, queue, actions and saved views. ops-words.js has the others.
+// The dispatcher's texts on the operations page, by language: map, queue, actions and saved views. ops-words.js has the others.
 
 export const desk = {
   en: {

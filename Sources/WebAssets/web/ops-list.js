@@ -43,7 +43,7 @@ export const unavailableReasons = [
   'unknown',
 ];
 
-/** The views of the page: the desk, and the engineering figures. */
+/** The views of the page: dispatch and engineering. */
 export const tabs = ['system'];
 
 const FILTERS = {tab: tabs, q: null, need: needs, status: statuses, tracking: trackings, unavailable: unavailableReasons};

@@ -309,7 +309,7 @@ function render() {
   if (isMoved) renderMap();
 }
 
-/** The desk for dispatchers, and the figures for engineers. */
+/** The view for dispatchers and the figures for engineers. */
 function renderTabs() {
   element('tabs').hidden = element('dashboard').hidden;
   for (const link of element('tabs').children) {

@@ -80,7 +80,7 @@ export class SignIn {
   }
 
   /**
-   * The session from the server: `{token, role, person}`; null if signed out. Only the gateway says that it has expired,
+   * The session from the server: `{token, role, person}`; null if signed out. Only the gateway reports that it has expired,
    * because the local clock may be wrong, and may be corrected at any time.
    */
   get session() {

@@ -227,7 +227,7 @@ export class Jobs {
     this.on.changed();
   }
 
-  /** Takes a step. A final one can be undone first. Without a connection it is sent later. @param step one of `verbsOf` */
+  /** Performs a step. A final one can be undone first. Without a connection it is sent later. @param step one of `verbsOf` */
   async take(job, step) {
     const known = this.#jobs.get(job);
     if (!known || known.busy) return;

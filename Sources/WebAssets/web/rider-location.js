@@ -32,7 +32,7 @@ export class Location {
 
   /**
    * @param {(event: {fix: object}|{code: number, permission: string}) => void} onReading
-   * @param {(permission: string) => void} onPermission the permission changed, in the settings or by an answer
+   * @param {(permission: string) => void} onPermission the permission changed in the settings or the browser's prompt
    */
   constructor(onReading, onPermission) {
     Object.assign(this, {onReading, onPermission});

@@ -29,7 +29,7 @@ export class Panel {
 
   /**
    * @param {HTMLDialogElement} dialog
-   * @param travel provides the phase and receives the answer
+   * @param travel provides the phase and receives the rider's answer
    */
   constructor(dialog, travel) {
     Object.assign(this, {dialog, travel});

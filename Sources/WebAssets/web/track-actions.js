@@ -1,4 +1,4 @@
-// The customer's actions: leave the rider a note, and cancel while the status allows it. The gateway says which are possible
+// The customer's actions: leave the rider a note, and cancel while the status allows it. The gateway reports which are possible
 // (`can` of the rendered page); an action that it would refuse is not offered.
 
 import {make} from './page.js';
@@ -40,7 +40,7 @@ export class CustomerActions {
   /**
    * @param panel may be missing on an operator's own page.
    * @param {{words: object, job: string, header: () => string, say: (text: string) => void, read: () => Promise<object|null>,
-   *   after: HTMLElement}} with `header` for `Authorization`; `read` calls `show` with what the gateway says now and returns
+   *   after: HTMLElement}} with `header` for `Authorization`; `read` calls `show` with the gateway's current state and returns
    *   it; `after` gets the keyboard focus when the panel disappears
    */
   constructor(panel, {words, job, header, say, read, after, request = send, makeKey = requestKey}) {

@@ -103,7 +103,7 @@ export class TrackMap {
     if (isNewVehicle) this.#draw(this.now());
   }
 
-  /** Puts a pin to a place, or removes it. @returns whether that changed anything */
+  /** Sets a pin at a place, or removes it. @returns whether that changed anything */
   #pin = (name, place, icon, alt) => {
     const there = this.#pins[name]?.getLatLng();
     if (place?.lat === there?.lat && place?.lon === there?.lng) return false;
@@ -114,7 +114,7 @@ export class TrackMap {
     return true;
   };
 
-  /** Takes a position. The first one is shown immediately; the marker moves to the following ones. @param age ms */
+  /** Shows a position. The first appears immediately; the marker moves to the following ones. @param age ms */
   take(position, {age = 0, atOnce = false} = {}) {
     const isFirst = this.movement.isEmpty;
     this.movement.take(position, this.now(), {age, atOnce});

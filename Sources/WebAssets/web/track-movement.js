@@ -117,7 +117,7 @@ export class Movement {
   get along() { return this.#along; }
 
   /**
-   * Takes a position.
+   * Adds a position.
    * @param position `{lat, lon, at, spd?, hdg?}`; `at` in ms by the phone's clock, spd in m/s, hdg in degrees from north.
    * @param now when it arrived.
    * @param age how old it was on arrival, in ms.

@@ -31,7 +31,7 @@ export class Story {
     [this.can, this.isRead] = [can, true];
   }
 
-  /** Takes a view. @returns whether the job was done just now, before the customer's eyes */
+  /** Shows a view. @returns whether the job was just completed while the customer was watching */
   take(view) {
     if (!view.known) return false;
     const before = this.#status;

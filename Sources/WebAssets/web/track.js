@@ -155,7 +155,7 @@ async function corrected() {
 /** Whether this response shows how a link's job ended, for which no session is needed. */
 const isEnd = (answer) => signIn.isGuest && DONE_WITH.includes(answer?.snapshot?.status);
 
-/** The session of a link is refused once its job has ended. The gateway says how it ended, or that the link has expired. */
+/** The session of a link is refused once its job has ended. The gateway reports how it ended, or that the link has expired. */
 async function readEnd() {
   if (isReadingEnd || isPast) return;
   isReadingEnd = true;

@@ -1,5 +1,5 @@
-// Which gateway a command uses, and with whose token. Options come first, then the environment, then what `enroute dev`
-// stored.
+// Which gateway a command uses, and whose token it sends. Options take precedence over the environment, and both over
+// what `enroute dev` stored.
 
 import ArgumentParser
 import EnrouteClient

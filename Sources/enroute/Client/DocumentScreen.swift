@@ -1,9 +1,9 @@
-// A JSON document of the gateway as text: one member per line. Members that a newer gateway adds are printed, too.
+// Prints a JSON document of the gateway as text: one member per line, including members that a newer gateway adds.
 
 import Foundation
 
 enum DocumentScreen {
-    /// The members that come first; the others follow by name.
+    /// These members come first; the others follow by name.
     private static let first = ["job", "rider", "kind", "zone", "status", "statusAt", "tracking", "reason"]
     /// Members for programs, printed only with --json.
     private static let omitted: Set = ["epoch", "id", "missed", "steps", "text", "version", "type"]
@@ -29,7 +29,7 @@ enum DocumentScreen {
         case is NSNull: return "none"
         case let text as String: return text
         case let number as NSNumber:
-            // JSONSerialization represents truth values as numbers.
+            // JSONSerialization represents Booleans as numbers.
             if String(cString: number.objCType) == "c" { return number.boolValue ? "yes" : "no" }
             return number.doubleValue >= Self.earliestTime ? Self.time(number.int64Value) : "\(number)"
         case let list as [Any]: return list.isEmpty ? "none" : list.map(Self.text).joined(separator: "; ")

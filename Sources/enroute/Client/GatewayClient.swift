@@ -1,4 +1,4 @@
-// Requests of commands to a gateway. An error repeats the gateway's problem document as a sentence.
+// Requests of commands to a gateway. An error shows the gateway's problem document as a sentence.
 
 import EnrouteClient
 import Foundation
@@ -14,7 +14,7 @@ struct GatewayClient: Sendable {
     private let http: OutboundHTTP
 
     private static let longestWait = Duration.seconds(30)
-    /// Enough for the largest responses, lists of riders and jobs.
+    /// Enough for the largest responses: lists of riders and jobs.
     private static let longestAnswerBytes = 8 << 20
 
     /// - Throws: `ConfigurationError`.
@@ -67,7 +67,8 @@ struct GatewayClient: Sendable {
         _ method: OutboundRequest.Method, _ path: String, _ body: (any Encodable)? = nil
     ) async throws -> JSONText {
         var headers = ["authorization": "Bearer \(self.token)"]
-        // A new key for each run: a command that a person repeats is a new request, one that a proxy repeats is the same.
+        // A new key for each run: a command that a person repeats is a new request, but one that a proxy repeats is the
+        // same.
         if method != .get { headers["idempotency-key"] = UUID().uuidString.lowercased() }
         if body != nil { headers["content-type"] = "application/json" }
         let request = OutboundRequest(
@@ -90,7 +91,7 @@ struct GatewayClient: Sendable {
 struct JSONText {
     let bytes: [UInt8]
 
-    /// - Throws: `Unavailable` if it is not what a gateway of this version sends.
+    /// - Throws: `Unavailable` if a gateway of this version would not send it.
     func decoded<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value {
         do { return try JSONDecoder().decode(type, from: Data(self.bytes)) } catch {
             throw Unavailable(description: "The response cannot be understood. Is the URL that of a gateway?")

@@ -1,4 +1,4 @@
-// enroute job correct: returns a job from a wrong status to the right one.
+// enroute job correct: changes a job from a wrong status to the correct one.
 
 import ArgumentParser
 import EnrouteWire

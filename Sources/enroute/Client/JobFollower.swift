@@ -1,4 +1,4 @@
-// Follows a job over a WebSocket that reconnects, and resumes after the last status that was received.
+// Follows a job over a WebSocket that reconnects, and resumes after the last received status.
 
 import EnrouteClient
 import EnrouteWire
@@ -17,12 +17,12 @@ struct JobFollower: Sendable {
         case moved(milliseconds: Int64)
     }
 
-    /// Returns when the job has ended. A gateway that is unavailable or cannot be reached is retried indefinitely, with a
-    /// delay of at most `ReconnectBackoff.longest`; only the first request must succeed.
+    /// Returns when the job has ended. Only the first request must succeed. Afterwards, it retries an unavailable
+    /// gateway indefinitely, with a delay of at most `ReconnectBackoff.longest`.
     ///
     /// - Throws: `GatewayRefusal`, `Unavailable` or `ConfigurationError` when reconnecting would not help.
     func run() async throws {
-        // The first request explains a wrong token or an unknown job better than a close code does.
+        // The response explains a wrong token or an unknown job better than a close code does.
         _ = try await self.client.send(.get, "jobs/\(self.job)")
         var backoff = ReconnectBackoff()
         var since: ResumePoint?
@@ -51,14 +51,14 @@ struct JobFollower: Sendable {
         }
     }
 
-    /// Finds out whether the token has expired or the job was removed while there was no connection.
+    /// Finds out whether the token expired or the job was removed while there was no connection.
     ///
     /// - Throws: `GatewayRefusal` if reconnecting would not help.
     private func explainRefusal() async throws {
         do {
             _ = try await self.client.send(.get, "jobs/\(self.job)")
         } catch let refusal as GatewayRefusal where refusal.isPassing {
-            // The next attempt follows: the gateway is busy or draining, or the load balancer has no gateway.
+            // The caller retries: the gateway is busy or draining, or the load balancer has no gateway.
         } catch is Unavailable {
             // Treated like a failed attempt to connect.
         }

@@ -1,4 +1,4 @@
-// The changes of a job as text: one line for each message, statuses by their names in the protocol.
+// The changes of a job as text: one line for each message, with the protocol's names of statuses.
 
 import EnrouteWire
 import Foundation

@@ -24,7 +24,7 @@ struct RiderCommand: AsyncParsableCommand {
 
     private struct Declaration: Encodable { var status: String }
 
-    /// Declares the rider whose token is sent.
+    /// Declares the status of the rider whose token is sent.
     private static func declare(_ status: Availability, _ options: ClientOptions) async throws {
         try await exitingCleanly {
             let answer = try await options.client(as: .rider).send(

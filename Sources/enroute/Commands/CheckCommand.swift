@@ -44,7 +44,7 @@ struct CheckCommand: AsyncParsableCommand {
                 let configuration = try ProcessConfiguration(file: self.config, command: nil)
                 mode = (try? configuration.mode()) ?? .production
                 findings += try await configuration.findings()
-                // Without valid settings of Redis there is nothing to inspect; the findings above say why.
+                // Without valid Redis settings there is nothing to inspect; the findings above explain why.
                 if let inspection = try? configuration.inspection(group: MultiThreadedEventLoopGroup.singleton) {
                     outcome = try await inspection.run()
                 }
@@ -64,8 +64,8 @@ struct CheckCommand: AsyncParsableCommand {
 }
 
 extension ProcessConfiguration {
-    /// The problems of the gateway's own settings. Checking Redis requires neither a certificate nor token keys, and `serve`
-    /// may run elsewhere with them, so missing ones are a warning.
+    /// The problems of the gateway's own settings. Checking Redis requires neither a certificate nor token keys, and
+    /// `serve` may run elsewhere with them, so missing ones are only a warning.
     fileprivate func findings() async throws -> [Finding] {
         var findings = try await self.problems().map { problem in
             let mayBeMissing = problem.area == .certificate || problem.area == .tokenKeys
@@ -83,7 +83,7 @@ extension ProcessConfiguration {
 extension Finding {
     /// A finding about an invalid setting.
     ///
-    /// - Parameter isNeeded: whether it is an error that the setting is missing.
+    /// - Parameter isNeeded: whether a missing setting is an error.
     /// - Throws: `error` itself when it is not about the configuration.
     fileprivate init(configuration error: any Error, isNeeded: Bool) throws {
         let isFinding =

@@ -1,4 +1,4 @@
-// enroute config: prints the configuration that a gateway would run with, and all problems in it.
+// enroute config: prints the effective configuration of a gateway, and all problems in it.
 
 import ArgumentParser
 import Foundation

@@ -1,4 +1,4 @@
-// enroute eta-accuracy: how accurate arrival times would have been on recorded trips, by vehicle.
+// enroute eta-accuracy: how accurate the arrival times would have been on recorded trips, by vehicle.
 
 import ArgumentParser
 import EnrouteWire
@@ -49,7 +49,7 @@ struct ETAAccuracyCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("A file that enroute streets build wrote.", valueName: "file"))
     var streets: String?
 
-    /// For riders whose vehicle is not known.
+    /// The name for riders whose vehicle is unknown.
     private static let learned = "learned"
     private static let vehicles = (Vehicle.allCases.map(\.rawValue) + [Self.learned]).joined(separator: ", ")
 
@@ -73,7 +73,7 @@ struct ETAAccuracyCommand: AsyncParsableCommand {
                         continue
                     }
                     tables[vehicle, default: Table()].add(score)
-                    // A file with hundreds of trips needs no line for each.
+                    // With hundreds of trips in a file, a line for each would be too many.
                     guard journeys.count == 1 else { continue }
                     say(
                         "\(journey.name): \(Int(score.tripSeconds / 60)) min to the arrival, \(score.counts.accepted) fixes "

@@ -1,4 +1,4 @@
-// enroute explain: why followers of a job see what they see, and why a rider gets tasks or not.
+// enroute explain: why followers of a job see what they see, and why a rider does or does not get tasks.
 
 import ArgumentParser
 import EnrouteWire
@@ -12,7 +12,7 @@ import NIOPosix
 import Redis
 
 extension ProcessConfiguration {
-    /// The part of the settings of `liveState` on which explanations depend.
+    /// The settings of `liveState` on which explanations depend.
     fileprivate func explainedState() throws -> LiveStateSettings {
         var state = LiveStateSettings()
         state.keyspace = try self.keyspace()
@@ -132,8 +132,8 @@ struct ExplainCommand: AsyncParsableCommand {
         return String(decoding: try encoder.encode(explanation), as: UTF8.self)
     }
 
-    /// Returns a client, connected unless its Redis is unavailable. Then every command fails at once, and the explanation says
-    /// so.
+    /// Returns a client that is connected, unless its Redis is unavailable. Then every command fails at once, and the
+    /// explanation reports it.
     ///
     /// - Throws: an error that does not pass by itself, such as a wrong password.
     private static func client(_ address: RedisAddress) async throws -> RedisClient {

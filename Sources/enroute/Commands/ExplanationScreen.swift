@@ -8,7 +8,7 @@ struct ExplanationScreen {
     private let explanation: Explanation
 
     static let width = 80
-    /// The column of the texts of facts.
+    /// The column in which the texts of facts start.
     private static let indent = 16
 
     init(_ explanation: Explanation) { self.explanation = explanation }
@@ -44,7 +44,7 @@ struct ExplanationScreen {
         return lines.joined(separator: "\n")
     }
 
-    /// Breaks a text at spaces. A word that is longer than a line has a line of its own.
+    /// Breaks a text at spaces. A word that is longer than a line gets its own line.
     private static func wrapped(_ text: String, first: String, rest: String) -> [String] {
         var (lines, line, isEmpty) = ([String](), first, true)
         for word in text.split(separator: " ") {
@@ -60,7 +60,7 @@ struct ExplanationScreen {
 }
 
 extension String {
-    /// At least one space follows.
+    /// Pads with spaces, at least one.
     fileprivate func padded(to width: Int) -> String {
         self + String(repeating: " ", count: max(1, width - self.count))
     }

@@ -66,7 +66,7 @@ struct InspectTokenCommand: AsyncParsableCommand {
 
     /// The first line of standard input, also in the form of an Authorization header.
     private static func standardInput() throws -> String {
-        // One that is closed, or is a folder, contains no token either.
+        // A closed standard input, or a folder, contains no token either.
         let bytes = (try? FileHandle.standardInput.read(upToCount: 4 * TokenVerifier.longestToken)) ?? Data()
         let text = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
         guard !text.isEmpty else {

@@ -1,4 +1,4 @@
-// The connection of a command to the ledger, for commands that need no gateway.
+// The connection to the ledger for commands that need no gateway.
 
 import LiveState
 import NIOCore

@@ -1,4 +1,4 @@
-// enroute probe: asks the gateway of this machine or container whether it is ready, or alive. Slim images have no curl.
+// enroute probe: queries whether the gateway of this machine or container is ready, or alive. Slim images have no curl.
 
 import ArgumentParser
 import OutboundHTTP
@@ -21,7 +21,7 @@ struct ProbeCommand: AsyncParsableCommand {
               enroute probe --live --config /etc/enroute/gateway.env
             """))
 
-    /// Shorter than the timeouts of health checks usually are, so that they show the reason.
+    /// Shorter than usual timeouts of health checks, so that the health check shows the reason.
     private static let longestWaitSeconds = 3
     /// The responses are one line.
     private static let longestAnswerBytes = 4096

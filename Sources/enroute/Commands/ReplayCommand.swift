@@ -115,7 +115,7 @@ struct ReplayCommand: AsyncParsableCommand {
 
     private func warn(_ text: String) { Output.complain("warning: \(text)\n") }
 
-    /// - Throws: `ConfigurationError` for a file without certificates, which a TLS library would refuse without its name.
+    /// - Throws: `ConfigurationError` for a file without certificates. The TLS library's error would not name the file.
     private func trust() throws(ConfigurationError) -> ServerTrust {
         if self.insecure { return .anybody }
         guard let authorities else { return .system }

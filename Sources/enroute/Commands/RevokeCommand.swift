@@ -99,8 +99,8 @@ struct RevokeCommand: AsyncParsableCommand {
                     ? "; replication is not confirmed: repeat it after a failover" : ""))
     }
 
-    /// Returns what to revoke. If a link is named by its secret, returns its id, so that the secret is neither printed nor
-    /// stored.
+    /// Returns what to revoke. For a link that is named by its secret, this is its id, so that the secret is neither
+    /// printed nor stored.
     ///
     /// - Throws: `NoSuchLink`.
     private func subject(_ ledger: RedisClient, _ state: LiveStateSettings) async throws -> RevocationSubject {
@@ -113,7 +113,7 @@ struct RevokeCommand: AsyncParsableCommand {
     }
 }
 
-/// No link has the id or the secret. It may have expired, so this is not necessarily a mistake.
+/// No link has this id or secret. The link may have expired, so this is not necessarily a mistake.
 struct NoSuchLink: Error, CustomStringConvertible {
     let description =
         "No link has this id or secret: it has expired, or it was not copied completely. Nothing was revoked. To revoke "

@@ -54,7 +54,7 @@ struct ServeCommand: AsyncParsableCommand {
     func run() async throws {
         let systemd = ServiceManagerEnvironment.take()
         prepareForCrash()
-        // A reload may be requested before `CertificateReload` runs. The default action would end the process.
+        // A reload may be requested before `CertificateReload` runs. Without this, the signal would end the process.
         signal(SIGHUP, SIG_IGN)
         try await exitingCleanly {
             let configuration = try ProcessConfiguration(file: self.config, command: "serve")
@@ -113,7 +113,7 @@ struct ServeCommand: AsyncParsableCommand {
         }
     }
 
-    /// Logs what an operator should correct, but what does not prevent the start.
+    /// Logs problems that do not prevent the start but that an operator should correct.
     private func logWarnings(
         about settings: GatewaySettings, _ configuration: ProcessConfiguration, _ logger: Logger
     ) {
@@ -129,7 +129,7 @@ struct ServeCommand: AsyncParsableCommand {
         }
     }
 
-    /// Writes to standard output that the gateway accepts connections.
+    /// Announces on standard output that the gateway accepts connections.
     private static func announce(_ ports: GatewayServer.Ports, _ settings: GatewaySettings, _ logger: Logger) {
         let line =
             "enroute: listening on \(settings.host) port \(ports.gateway)"
@@ -182,8 +182,8 @@ private func raiseDescriptorLimit() {
     _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
 }
 
-/// Reloads the certificate files on SIGHUP. When that fails it logs a warning and keeps the current ones. Without TLS the
-/// signal has no effect but a log line, so that a unit file may send it to every gateway.
+/// Reloads the certificate files on SIGHUP. If that fails, it logs a warning and keeps the current ones. Without TLS it
+/// only logs a line, so a unit file may send the signal to every gateway.
 struct CertificateReload: Service, CustomStringConvertible {
     let credentials: TLSCredentials?
     let reporter: ServiceReporter

@@ -1,4 +1,4 @@
-// enroute size: the cores, memory and Redis masters for a fleet.
+// enroute size: estimates the cores, memory and Redis masters for a fleet.
 
 import ArgumentParser
 import Foundation
@@ -37,7 +37,7 @@ struct SizeCommand: AsyncParsableCommand {
     @Flag(help: "Print JSON.")
     var json = false
 
-    /// More than any installation has; all results are far from the limits of their types.
+    /// More than any installation has. With it, no result exceeds the range of its type.
     private static let mostPeople = 10_000_000
     private static let intervals = 0.5...3600
     private static let jobsOfReport = 1...10

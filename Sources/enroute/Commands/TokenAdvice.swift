@@ -3,7 +3,7 @@
 import Access
 
 extension TokenRefusal {
-    /// Advice for an operator. The names in a section of the providers file have no prefix.
+    /// Advice for an operator. In a section of the providers file, the settings' names have no prefix.
     ///
     /// - Parameter providers: the providers that may have issued the token.
     func advice(for providers: [IdentityProvider]) -> String? {

@@ -1,11 +1,11 @@
 // The explanation of a token as text and as JSON. It contains the names of claims and what the settings require. Of the
-// token's values, it contains only those that the gateway compares, and those that define the grant.
+// token's values, it contains only those that the gateway compares and those that define the grant.
 
 import Access
 import EnrouteWire
 import Foundation
 
-/// What `enroute token inspect` says about a token.
+/// The result of `enroute token inspect`.
 struct TokenExplanation {
     private let unverified: UnverifiedToken?
     private let providers: [IdentityProvider]
@@ -73,7 +73,7 @@ struct TokenExplanation {
         return lines.joined(separator: "\n")
     }
 
-    /// The text of an unverified token could control a terminal, or be long.
+    /// The text of an unverified token could be long, or could control a terminal.
     private static func printable(_ text: String?) -> String {
         guard let text else { return "none" }
         return String(text.prefix(200).map { $0.isASCII && $0 >= " " && $0 != "\u{7F}" ? $0 : "?" })

@@ -9,10 +9,10 @@ import Streets
 import Tracking
 
 extension ProcessConfiguration {
-    /// The default order in which providers are tried. Those that know the traffic come first. The list must contain every
-    /// provider: a missing one is queried only if `ENROUTE_ETA_PROVIDER_ORDER` names it.
+    /// The default order in which providers are tried. Providers that know the traffic come first. The list must
+    /// contain every provider: a missing one would be queried only if `ENROUTE_ETA_PROVIDER_ORDER` names it.
     static let providerOrder = ["azure_maps", "mapbox", "osrm"]
-    /// The default limit of requests a day to a provider that charges for them.
+    /// The default limit of requests per day to a provider that charges for them.
     static let defaultDailyLimit = 1000
 
     func arrivals() throws -> ArrivalSettings {
@@ -101,8 +101,8 @@ extension ProcessConfiguration {
         return String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// The path of a file of certificates. The client that trusts them reads the file; this only checks that the file is
-    /// readable and contains one.
+    /// The path of a file of certificates. This only checks that the file is readable and contains a certificate; the
+    /// client that trusts them reads it.
     func authorities(_ name: String) throws -> String? {
         guard let file = self.text(name) else { return nil }
         guard try self.content(of: name)?.contains("-----BEGIN CERTIFICATE-----") == true else {

@@ -1,12 +1,12 @@
-// Finds all problems in the settings, so an operator does not have to start a gateway once for every mistake. `enroute
-// config`, `enroute check` and a failed start of `enroute serve` report all of them.
+// Finds all problems in the settings, so that an operator does not have to start a gateway again for every mistake.
+// `enroute config`, `enroute check` and a failed start of `enroute serve` report all of them.
 
 import Access
 
 extension ProcessConfiguration {
-    /// A problem that keeps a gateway from starting.
+    /// A problem that prevents a gateway from starting.
     struct Problem {
-        /// `check` needs only the settings of Redis, neither a certificate nor keys.
+        /// `check` needs only the settings of Redis. It needs neither a certificate nor keys.
         enum Area { case redis, certificate, tokenKeys, other }
 
         let area: Area

@@ -6,7 +6,7 @@ import Foundation
 struct EffectiveConfiguration {
     struct Entry: Encodable {
         let name: String
-        /// Masked; `nil` where nothing is set and there is no default.
+        /// Masked; `nil` if nothing is set and there is no default.
         let value: String?
         /// "environment", "file", "content" or "default".
         let source: String
@@ -17,7 +17,7 @@ struct EffectiveConfiguration {
         /// Describes what applies if there is no value.
         let unset: String?
 
-        /// The source for people.
+        /// The source, in words for people.
         var place: String {
             guard let file else { return self.source }
             return self.line.map { "\(file), line \($0)" } ?? "content of \(file)"
@@ -47,7 +47,7 @@ struct EffectiveConfiguration {
             unset: value == nil ? setting.fallback.description.withoutMarkdown : nil)
     }
 
-    /// A table for people, one for each group.
+    /// A table for people in each group.
     var text: String {
         self.groups.map { group in
             let width = group.entries.map(\.name.count).max() ?? 0
@@ -60,8 +60,8 @@ struct EffectiveConfiguration {
         }.joined(separator: "\n\n")
     }
 
-    /// A configuration file: settings that are set, and the others as comments. Masked values are comments too, so that they
-    /// are not used by mistake. So are contents of files, because the file sets their paths.
+    /// A configuration file: settings that are set, and the others as comments. Masked values are comments too, so that
+    /// nobody uses them by mistake. So are contents of files, because the file sets their paths.
     var environmentFile: String {
         self.groups.map { group in
             let rows = group.entries.map { entry in
@@ -75,7 +75,7 @@ struct EffectiveConfiguration {
         }.joined(separator: "\n\n")
     }
 
-    /// As `SettingsFile` reads it.
+    /// In the form that `SettingsFile` reads.
     private static func quoted(_ value: String) -> String {
         guard value.contains(where: { " \t\n#\"'\\$`".contains($0) }) else { return value }
         var quoted = ""
@@ -91,8 +91,8 @@ struct EffectiveConfiguration {
     }
 
     /// - Parameters:
-    ///   - problems: what is wrong, a sentence each.
-    ///   - warnings: what is probably not intended, a sentence each.
+    ///   - problems: what is wrong, one sentence each.
+    ///   - warnings: what is probably unintended, one sentence each.
     func json(problems: [String], warnings: [String] = []) throws -> String {
         struct Document: Encodable {
             let settings: [Entry]

@@ -1,4 +1,4 @@
-// The settings of a gateway, from those of the process.
+// Derives the settings of a gateway from those of the process.
 
 import Access
 import ETA
@@ -44,8 +44,7 @@ extension ProcessConfiguration {
     }
 
     func gateway(host: String?, port: Int?, hasEchoEndpoint: Bool = false) async throws -> GatewaySettings {
-        // Redis first, because nothing works without it, and because a person who has set nothing yet should read about it
-        // first.
+        // Redis first, because nothing works without it. A person who has set nothing yet should read about it first.
         _ = try self.redis()
         let (verifier, issuerKeys) = try await self.tokens()
         var settings = try self.gateway(
@@ -157,7 +156,7 @@ extension ProcessConfiguration {
         return Keyspace(prefix: prefix)
     }
 
-    /// - Returns: `nil` where TLS is off.
+    /// - Returns: `nil` if TLS is off.
     func credentials() throws -> TLSCredentials? {
         guard try self.isOn("ENROUTE_TLS") else { return nil }
         let why = "the path of a PEM file. Behind a load balancer that terminates TLS, set ENROUTE_TLS=off."

@@ -1,11 +1,11 @@
-// Limits of clients and bounds of the whole gateway.
+// Limits of clients, and bounds of the whole gateway.
 
 import EnrouteWire
 import Gateway
 import TrafficControl
 
 extension Limits {
-    /// A rate of 0 disables a limit per address. `Limits` expresses that as a burst of 0.
+    /// A rate of 0 disables a limit per address. In `Limits`, a burst of 0 does that.
     fileprivate mutating func switchOffWithoutRate() {
         if self.messagesPerAddressPerSecond == 0 { self.messagesPerAddressBurst = 0 }
         if self.refusedTokensPerAddressPerSecond == 0 { self.refusedTokensPerAddressBurst = 0 }
@@ -30,7 +30,7 @@ extension ProcessConfiguration {
         return bounds
     }
 
-    /// Where probes and metrics are served; `nil` where they are not.
+    /// Where probes and metrics are served; `nil` if they are not.
     func management() throws -> (host: String, port: Int)? {
         guard try self.isOn("ENROUTE_MANAGEMENT") else { return nil }
         let host = try self.required("ENROUTE_MANAGEMENT_HOST", "the address of the management listener.")

@@ -65,7 +65,7 @@ extension ProcessConfiguration {
         return text
     }
 
-    /// Only hosts over TLS: a photo over plain HTTP would be blocked as mixed content.
+    /// Only origins with TLS: browsers block a photo over plain HTTP as mixed content.
     func photoOrigins() throws -> [String] {
         let origins = self.list("ENROUTE_PAGES_PHOTO_ORIGINS")
         for origin in origins where origin.wholeMatch(of: /https:\/\/[a-z0-9.-]+(:[0-9]{1,5})?/) == nil {
@@ -77,7 +77,7 @@ extension ProcessConfiguration {
         return origins
     }
 
-    /// The languages of the directory, in the order of the files' names.
+    /// The languages of the directory, in the order of the file names.
     func languageFiles() throws -> [LanguageFile] {
         let setting = "ENROUTE_PAGES_LANGUAGES_DIR"
         guard let folder = self.text(setting) else { return [] }

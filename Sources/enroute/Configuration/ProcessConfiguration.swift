@@ -1,5 +1,5 @@
-// Settings from the environment and a file, read by their names. The table says which values each allows and what its default
-// is; the files beside this one turn them into the settings of the gateway.
+// Settings from the environment and a file, read by name. The table defines their allowed values and defaults; the
+// files beside this one turn them into the settings of the gateway.
 
 import Foundation
 import Logging
@@ -8,8 +8,8 @@ import Redis
 /// The settings of this process.
 struct ProcessConfiguration {
     let sources: SettingSources
-    /// The command that reads the settings; `nil` for one that may read all. Debug builds stop at a setting whose list of
-    /// commands lacks it, so that the reference page is complete.
+    /// The command that reads the settings; `nil` for one that may read all. Debug builds stop at a setting that does
+    /// not list this command, so that the reference page stays complete.
     let command: String?
 
     /// - Parameters:
@@ -79,7 +79,7 @@ struct ProcessConfiguration {
 
     func isOn(_ name: String) throws -> Bool { try self.choice(name) == "on" }
 
-    /// The items of a list; empty where nothing is set.
+    /// The items of a list; empty if nothing is set.
     func list(_ name: String) -> [String] {
         (self.text(name) ?? "").split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
     }
@@ -94,13 +94,13 @@ struct ProcessConfiguration {
 
     // MARK: settings that several commands use
 
-    // `choice` allows formats only.
+    // `choice` allows only formats.
     func logFormat() throws -> LogFormat { LogFormat(rawValue: try self.choice("ENROUTE_LOG_FORMAT"))! }
 
     func logger() throws -> Logger {
         let format = try self.logFormat()
         var logger = Logger(label: "enroute") { _ in LogLineHandler(format: format) }
-        // `choice` allows levels only.
+        // `choice` allows only levels.
         logger.logLevel = Logger.Level(rawValue: try self.choice("ENROUTE_LOG_LEVEL"))!
         return logger
     }
@@ -115,7 +115,7 @@ struct ProcessConfiguration {
         return (live, try self.redisAddress("ENROUTE_REDIS_LEDGER_URL") ?? live)
     }
 
-    /// - Returns: `nil` where it is not set.
+    /// - Returns: `nil` if it is not set.
     func redisAddress(_ name: String) throws -> RedisAddress? {
         try self.text(name).map { url in try self.naming(name) { try RedisAddress(url: url) } }
     }

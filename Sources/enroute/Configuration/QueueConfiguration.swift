@@ -1,10 +1,11 @@
-// An AWS SQS queue to receive events from. Its credentials have the names that AWS's own tools use.
+// An AWS SQS queue from which events are received. The settings of its credentials have the names that AWS's own tools
+// use.
 
 import Events
 import OutboundHTTP
 
 extension ProcessConfiguration {
-    /// - Returns: `nil` where no queue is configured.
+    /// - Returns: `nil` if no queue is configured.
     func queue() throws -> EventQueue? {
         guard let url = self.text("ENROUTE_SQS_QUEUE_URL") else { return nil }
         let why = "the credential for requests to the queue of ENROUTE_SQS_QUEUE_URL."

@@ -1,4 +1,4 @@
-// Why a file that can be opened cannot be read. For a folder, Foundation's text is "NSCocoaErrorDomain error 256".
+// Why a file that can be opened cannot be read. Foundation's text for a folder is "NSCocoaErrorDomain error 256".
 
 import Foundation
 

@@ -1,7 +1,8 @@
-// Libraries know what is wrong with a value, but not which environment variable contains it. The process adds the name.
+// A library knows what is wrong with a value, but not which environment variable contains it. The process adds the
+// name.
 
 extension ProcessConfiguration {
-    /// Returns what `read` makes of a setting's value.
+    /// Returns the result of `read`.
     ///
     /// - Throws: a `ConfigurationError` that begins with the setting's name.
     func naming<Value>(_ name: String, _ read: () throws -> Value) throws -> Value {

@@ -1,5 +1,5 @@
-// The configuration file that --config names, in the format of .env files. Any other line is an error with its line number: a
-// setting that is silently ignored is worse than a gateway that does not start.
+// The configuration file that --config names, in the format of .env files. Any other line is an error with its line
+// number: an ignored setting is worse than a gateway that does not start.
 
 import Foundation
 
@@ -14,7 +14,7 @@ struct SettingsFile: Equatable {
     /// In the order of the file. When a name occurs twice, the later one applies.
     private(set) var settings: [Setting] = []
 
-    /// The lines that are malformed, and why. Contains no values, which may be secret.
+    /// The malformed lines, and why they are malformed. Contains no values, which may be secret.
     struct Malformed: Error, Equatable {
         struct Fault: Equatable {
             let line: Int
@@ -105,7 +105,7 @@ struct SettingsFile: Equatable {
 }
 
 extension SettingsFile {
-    /// - Throws: `ConfigurationError`, which names the file and the malformed lines.
+    /// - Throws: `ConfigurationError`, which contains the path and the malformed lines.
     init(path: String) throws {
         guard let handle = FileHandle(forReadingAtPath: path) else {
             throw ConfigurationError(
@@ -136,7 +136,7 @@ extension SettingsFile {
         }
     }
 
-    /// The names that occur more than once with their lines, in the order in which they first occur.
+    /// The names that occur more than once, with their lines, in the order of their first occurrence.
     var repeated: [(name: String, lines: [Int])] {
         let lines = Dictionary(grouping: self.settings, by: \.name).mapValues { $0.map(\.line) }
         return self.settings.compactMap { setting in

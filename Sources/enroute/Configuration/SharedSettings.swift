@@ -1,8 +1,8 @@
-// The settings that decide how long data in Redis lives. All gateways share that data, so one with another value deletes what
-// the others still need. Metrics show the values, and an alert compares them.
+// The settings that decide how long data in Redis lives. All gateways share that data: a gateway with another value
+// deletes data that the others still need. Metrics show the values, and an alert compares them.
 
 extension ProcessConfiguration {
-    /// Numbers without secrets that must be the same on every gateway.
+    /// Settings that are numbers, not secret, and must be the same on every gateway.
     static let sharedSettingNames = [
         "ENROUTE_JOB_RETENTION_SECONDS", "ENROUTE_TRACKING_MAX_SHARING_SECONDS",
         "ENROUTE_TRACKING_POSITION_LIFETIME_SECONDS", "ENROUTE_RIDER_HEARTBEAT_TIMEOUT_SECONDS",

@@ -1,4 +1,5 @@
-// The keys that tokens are verified with: from files, from issuers, or a shared secret. TokenProviders.swift reads the rest.
+// The keys that verify tokens: from files, from issuers, or a shared secret. TokenProviders.swift reads the other
+// settings.
 
 import Access
 import Foundation
@@ -28,7 +29,7 @@ extension ProcessConfiguration {
                     guard one.fetch != nil || !one.provider.keys.isEmpty else { throw Self.noKey }
                     providers.append(one)
                 } catch let error as ConfigurationError {
-                    // A section has the names without their prefix.
+                    // In a section, names have no prefix.
                     let text = error.description.replacing(TokenProvidersFile.prefix, with: "")
                     throw ConfigurationError(
                         description: "\(path), [\(section.name)]: \(text)", isMissing: error.isMissing)
@@ -52,7 +53,7 @@ extension ProcessConfiguration {
     /// A provider with the keys that are configured, and the fetcher of its other keys.
     private typealias ConfiguredProvider = (provider: IdentityProvider, fetch: JWKSFetcher?)
 
-    /// Returns one source for each key set, so that all providers that use it get a new key at the same moment.
+    /// Returns one source for each key set, so that all providers that use the set get a new key at the same moment.
     private static func sources(
         of providers: [ConfiguredProvider], _ verifier: TokenVerifier, _ logger: Logger
     ) -> [JWKSSource] {
@@ -98,7 +99,7 @@ extension ProcessConfiguration {
                 }
                 return (name: file, pem: pem)
             }
-            // Key ids without a key have no effect.
+            // Key ids without keys have no effect.
             let kids = sources.isEmpty ? [] : self.list("ENROUTE_TOKEN_KEY_IDS")
             provider.keys = try await TokenVerifier.Key.asymmetric(sources: sources, kids: kids)
             name = "ENROUTE_TOKEN_SECRET"
@@ -111,7 +112,7 @@ extension ProcessConfiguration {
         return (provider, try self.keyFetch())
     }
 
-    /// - Returns: `nil` where no issuer is configured.
+    /// - Returns: `nil` if no issuer is configured.
     private func keyFetch() throws -> JWKSFetcher? {
         guard let url = self.text("ENROUTE_TOKEN_JWKS_URL") else {
             guard self.text("ENROUTE_TOKEN_JWKS_CA_FILE") == nil else {
@@ -151,14 +152,14 @@ extension ProcessConfiguration {
         }
     }
 
-    /// Whether the keys of an issuer were ever fetched.
+    /// Whether the keys of an issuer have ever been fetched.
     private final class KnownKeys: Sendable {
         let areFetched = Atomic(false)
     }
 }
 
-/// Fetches the issuers' keys before the gateway starts. A gateway without any key would refuse every token, so it does not
-/// start.
+/// Fetches the issuers' keys before the gateway starts. Without any key, a gateway would reject every token, so it does
+/// not start.
 func fetchFirstKeys(_ settings: GatewaySettings) async throws {
     guard let keys = settings.issuerKeys, let error = await keys.refreshIfStale(), !settings.tokens.hasKeys else {
         return

@@ -1,5 +1,5 @@
-// Identity providers from the settings: one from the environment, and further ones from a file with a section for each. A
-// section uses the names of the environment variables without their prefix, so that the same code reads both.
+// Identity providers from the settings: one from the environment, and others from a file with a section for each. A
+// section uses the names of the environment variables without their prefix, so the same code reads both.
 
 import Access
 import Foundation
@@ -22,7 +22,7 @@ struct TokenProvidersFile {
             .map { String($0.dropFirst(prefix.count)) })
 
     /// - Parameter path: for errors.
-    /// - Throws: `ConfigurationError`, which names the file and the line.
+    /// - Throws: `ConfigurationError` with the file and the line.
     init(_ text: String, path: String) throws {
         var heads: [(name: String, line: Int)] = []
         var bodies: [String] = []
@@ -30,7 +30,7 @@ struct TokenProvidersFile {
             let trimmed = line.trimmingCharacters(in: .whitespaces)
             if let name = trimmed.wholeMatch(of: /\[([A-Za-z0-9_.-]{1,64})\]/)?.1 {
                 heads.append((String(name), index + 1))
-                // Blank lines keep the line numbers of the file in errors.
+                // Blank lines, so that errors contain the file's own line numbers.
                 bodies.append(String(repeating: "\n", count: index + 1))
             } else if bodies.isEmpty {
                 guard trimmed.isEmpty || trimmed.hasPrefix("#") else {
@@ -62,7 +62,7 @@ struct TokenProvidersFile {
         }
     }
 
-    /// The settings of a section, in the form of environment variables.
+    /// The settings of a section, as environment variables.
     private static func settings(_ body: String, of name: String, path: String) throws -> [String: String] {
         let file: SettingsFile
         do throws(SettingsFile.Malformed) {
@@ -114,7 +114,7 @@ extension ProcessConfiguration {
         provider.roleClaim = try self.claim("ENROUTE_TOKEN_ROLE_CLAIM") ?? provider.roleClaim
         provider.jobClaim = try self.claim("ENROUTE_TOKEN_JOB_CLAIM")
         provider.riderClaim = try self.claim("ENROUTE_TOKEN_RIDER_CLAIM")
-        // `choice` allows these forms only.
+        // `choice` allows only these forms.
         provider.personForm = IdentityProvider.PersonForm(rawValue: try self.choice("ENROUTE_TOKEN_PERSON_FORM"))!
         provider.roles = try self.roleMap()
         provider.defaultRole = Role(rawValue: try self.choice("ENROUTE_TOKEN_DEFAULT_ROLE"))
@@ -134,7 +134,7 @@ extension ProcessConfiguration {
         return provider
     }
 
-    /// - Returns: `nil` where it is not set and has no default.
+    /// - Returns: `nil` if it is not set and has no default.
     private func claim(_ name: String) throws -> ClaimPath? {
         try self.text(name).map { text in
             guard let path = ClaimPath(text) else {

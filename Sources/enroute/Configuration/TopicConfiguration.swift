@@ -1,10 +1,10 @@
-// AWS SNS topics that may send events, and where the certificates that sign their messages come from.
+// AWS SNS topics that may send events, and the hosts of the certificates that sign their messages.
 
 import Events
 import OutboundHTTP
 
 extension ProcessConfiguration {
-    /// - Returns: `nil` where no topic is configured.
+    /// - Returns: `nil` if no topic is configured.
     func topics() throws -> SNSVerifier? {
         let oldest = try self.integer("ENROUTE_SNS_MAX_AGE_SECONDS")
         let topics = self.list("ENROUTE_SNS_TOPICS")

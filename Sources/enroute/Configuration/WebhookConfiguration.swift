@@ -1,10 +1,10 @@
-// How webhooks are delivered, from the settings of the process.
+// How webhooks are delivered, according to the settings of the process.
 
 import OutboundHTTP
 import Webhooks
 
 extension ProcessConfiguration {
-    /// The number of delays before an event is sent again, and the length of one in seconds.
+    /// The number of delays before an event is sent again, and the length of each in seconds.
     private static let retryCount = 1...20
     private static let retrySeconds = 1...604_800
 

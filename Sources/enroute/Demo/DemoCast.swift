@@ -12,7 +12,7 @@ enum DemoCast {
         let dishes: [String]
     }
 
-    /// The first one is yours.
+    /// The first rider is yours.
     static let riders = [
         "Rosa", "Ben", "Mila", "Jonas", "Aisha", "Tom", "Lena", "Marco", "Nina", "Omar", "Eva", "Paul", "Sofia", "Luca",
         "Hana", "Felix", "Ines", "David", "Clara", "Amir", "Julia", "Noah", "Maya", "Leo", "Sara", "Emil", "Vera",
@@ -20,12 +20,13 @@ enum DemoCast {
         "Anna", "Max", "Zoe", "Theo", "Irina", "Kofi", "Lucy", "Ivan", "Elif", "Hugo", "Mei", "Sam",
     ]
 
-    /// By rider: the vehicle, and its speed between corners in m/s. Yours is a car, because it may be 8 times as fast.
+    /// The vehicle of each rider, and its speed between corners in m/s. Yours is a car, because it may travel 8 times
+    /// as fast.
     static let vehicles: [(name: String, metersPerSecond: Double)] = [
         ("car", 7), ("cargo_bike", 5), ("bicycle", 5.5), ("moped", 9), ("bicycle", 5), ("car", 11), ("moped", 8.5),
     ]
 
-    /// The first one is where you order.
+    /// You order at the first shop.
     static let shops = [
         Shop(
             name: "Pizzeria Roma", corner: .init(row: 4, column: 7), dishes: ["Margherita", "Pizza Funghi", "Tiramisù"]),
@@ -47,7 +48,7 @@ enum DemoCast {
         Shop(name: "Corner Shop", corner: .init(row: 5, column: 11), dishes: ["Milk", "Oranges", "Coffee beans"]),
     ]
 
-    /// The person of the rider with this number, from 0.
+    /// The person for the rider with this number, from 0.
     static func rider(_ number: Int) -> DemoOrders.Party {
         DemoOrders.Party(person: PersonID(self.riders[number % self.riders.count].lowercased())!, role: .rider)
     }

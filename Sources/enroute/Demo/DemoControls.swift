@@ -1,4 +1,4 @@
-// What the stage controls and shows: one value behind a lock.
+// The state of a running demo that the stage controls and shows: one value behind a lock.
 
 import EnrouteWire
 import Foundation
@@ -13,7 +13,7 @@ final class DemoControls: Sendable {
     /// How long the stage counts as open after its last request for the state, which it sends once a second.
     private static let patience = Duration.seconds(4)
 
-    /// What happens to the receiver of the rider's phone.
+    /// What the receiver of the rider's phone does.
     enum Receiver: String, Sendable { case works, denied, jumps }
 
     private struct State {
@@ -22,7 +22,7 @@ final class DemoControls: Sendable {
         var plot = "The town wakes up."
         var order: Order?
         var phone: DemoPhone
-        /// The button for the rider's page to press, as the page names it.
+        /// The button that the rider's page is to press, by the page's own name for it.
         var press: String?
         var stageSeenAt: ContinuousClock.Instant?
         var phoneSeenAt: ContinuousClock.Instant?

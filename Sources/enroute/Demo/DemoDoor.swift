@@ -1,5 +1,5 @@
-// One port of the demo's relay. Each page of the stage has its own port, so that each has its own origin, storage and sign-in,
-// and so that the connection of one device can be cut while the others keep theirs.
+// One port of the demo's relay. Each page of the stage has its own port, and therefore its own origin, storage and
+// sign-in. One device's connection can also be cut while the others stay connected.
 
 import NIOCore
 import Synchronization
@@ -11,7 +11,7 @@ final class DemoDoor: Sendable {
         var connections: [ObjectIdentifier: any Channel] = [:]
     }
 
-    /// The number of the gateway that these connections prefer while it serves; `nil` for any.
+    /// The number of the gateway that these connections prefer while it is running; `nil` for any.
     let preferredGateway: Int?
     private let state = Mutex(State())
 
@@ -34,7 +34,7 @@ final class DemoDoor: Sendable {
         return isAdmitted
     }
 
-    /// Closes every connection, and each new one until `restore`, like a tunnel.
+    /// Closes every connection, and each new one until `restore`, like a tunnel without reception.
     func cut() {
         let cut = self.state.withLock { state in
             state.isCut = true

@@ -1,4 +1,5 @@
-// Measures what followers experience: follows your order and a few of the town's, through the same port as the customer's page.
+// Measures what followers experience: it follows your order and a few of the town's, through the same port as the
+// customer's page.
 
 import EnrouteClient
 import EnrouteWire
@@ -85,7 +86,7 @@ final class DemoFollower: Sendable {
         }
     }
 
-    /// The subscriptions of a new connection, and later changes while it is the current one.
+    /// The subscriptions of a new connection, followed by changes for as long as it is the current one.
     private func changes() -> AsyncStream<ClientMessage> {
         let (changes, change) = AsyncStream.makeStream(
             of: ClientMessage.self, bufferingPolicy: .bufferingNewest(Self.maxJobs * 2))
@@ -125,7 +126,7 @@ final class DemoFollower: Sendable {
         return abs(place.latitude - reading.latitude) > DemoPhone.jump / 2
     }
 
-    // MARK: what it measured
+    // MARK: results
 
     /// What followers have experienced so far.
     struct Measured: Sendable {
@@ -155,9 +156,9 @@ final class DemoFollower: Sendable {
         }
     }
 
-    /// Waits until a condition is measured.
+    /// Waits until a condition is met.
     ///
-    /// - Returns: the time until then; `nil` after the maximum time.
+    /// - Returns: how long that took; `nil` after the maximum time.
     func time(
         until longest: Duration, _ isSo: @Sendable (Measured) -> Bool
     ) async throws -> Duration? {

@@ -30,7 +30,7 @@ struct DemoGatewayCommand: AsyncParsableCommand {
     @Option var certificate: String?
     @Option var key: String?
     @Option var streets: String?
-    /// The same streets as a compiled file, for arrival times and the way ahead.
+    /// The same streets as a compiled file, for arrival times and routes.
     @Option var network: String?
     /// The only origin that may show these pages in a frame.
     @Option var stageOrigin: String

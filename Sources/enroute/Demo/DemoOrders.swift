@@ -1,4 +1,4 @@
-// The demo's order system. It uses the same REST interface as a backend of your own.
+// The demo's order system. It uses the REST interface as your own back end would.
 
 import Access
 import AsyncHTTPClient
@@ -24,11 +24,11 @@ struct DemoOrders: Sendable {
     let client: HTTPClient
     /// The pause before a failed request is retried.
     var pause = Duration.seconds(1)
-    /// Reports the first failure of a request that is retried.
+    /// Reports the first failure of a request that is then retried.
     var report: @Sendable (Refusal) -> Void = { say("enroute demo: \($0) Retrying.") }
 
     private static let patience = TimeAmount.seconds(5)
-    /// The maximum number of attempts, over about a minute: a button of the panel may just have killed the gateway.
+    /// The maximum number of attempts, over about a minute. A button of the panel may just have killed the gateway.
     static let attempts = 10
     private static let longestAnswer = 1 << 20
     private static let tokenLifetime: Int64 = 6 * 3600
@@ -127,14 +127,14 @@ struct DemoOrders: Sendable {
         try await self.send(.POST, "jobs/\(job)/task", ["state": step], by: rider)
     }
 
-    /// The state of a rider's task; `nil` if the rider does not have the task, or no longer.
+    /// The state of a rider's task; `nil` if the rider does not have the task, or no longer has it.
     func task(of job: JobID, rider: Party) async throws -> String? {
         let answer = try await self.send(.GET, "riders/me", by: rider)
         let tasks = answer["tasks"] as? [[String: Any]] ?? []
         return tasks.first { $0["job"] as? String == job.text }?["state"] as? String
     }
 
-    /// The path and fragment of the customer's page of a job, with a new link.
+    /// The path and fragment of a job's customer page, with a new link.
     func customerPage(of job: JobID) async throws -> String {
         let link = try await self.send(.POST, "jobs/\(job)/links", ["viewers": Self.viewers], by: .service)
         guard let path = link["url"] as? String else {

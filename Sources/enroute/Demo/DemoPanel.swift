@@ -1,5 +1,5 @@
-// Serves the stage: a page with the customer's phone, the rider's phone and the desk side by side, and buttons that cause
-// faults. It listens on loopback only.
+// Serves the stage: a page that shows the customer's phone, the rider's phone and the operations page side by side, and
+// buttons that cause faults. It listens on loopback only.
 
 import EnrouteWire
 import Foundation
@@ -12,7 +12,7 @@ import NIOCore
 import OutboundHTTP
 import WebAssets
 
-/// Serves the stage and carries out its buttons.
+/// Serves the stage and carries out the actions of its buttons.
 struct DemoPanel: Sendable {
     let controls: DemoControls
     let follower: DemoFollower
@@ -23,7 +23,7 @@ struct DemoPanel: Sendable {
     let relay: DemoRelay
     let origins: DemoOrigins
 
-    /// The state that the stage requests once a second.
+    /// The state, which the stage requests once a second.
     private struct State: ResponseEncodable {
         struct Order: Encodable {
             var number: Int
@@ -167,7 +167,7 @@ struct DemoPanel: Sendable {
     private static let notYet = "Not ready yet. Reload this page in a moment."
     private static let isOver = "This order is over. Press “Once more” for another one."
 
-    /// A page that replaces one that cannot be opened.
+    /// A page that is shown instead of one that cannot be opened.
     private static func excuse(_ text: String) -> Response {
         let page =
             "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"color-scheme\" content=\"light dark\">"
@@ -184,7 +184,8 @@ struct DemoPanel: Sendable {
             status: .ok,
             headers: [
                 .contentType: "\(type); charset=utf-8", .cacheControl: "no-store",
-                // `connect-src` contains the pages, because the stage checks whether the browser trusts their certificate.
+                // `connect-src` contains the pages' origins, because the stage checks whether the browser trusts their
+                // certificate.
                 .contentSecurityPolicy: "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; "
                     + "connect-src 'self' \(pages); frame-src 'self' \(pages); base-uri 'none'; form-action 'none'; "
                     + "frame-ancestors 'none'",
@@ -192,12 +193,12 @@ struct DemoPanel: Sendable {
     }
 }
 
-/// The origins of the pages. Each has its own port, because pages of one origin would share the sign-in of a tab.
+/// The origins of the pages. Each has its own port, because pages of one origin would share a tab's sign-in.
 struct DemoOrigins: Encodable, Sendable {
     let stage, customer, rider, desk: String
 }
 
-/// Rejects requests of other sites' pages: those have another origin, or use another host name for this machine (DNS
+/// Rejects requests from pages of other sites: they have another origin, or use another host name for this machine (DNS
 /// rebinding).
 private struct OwnPagesOnly<Context: RequestContext>: RouterMiddleware {
     func handle(

@@ -1,4 +1,4 @@
-// The ports of the demo: four in a row, for the stage and its three pages, and any free one for the town.
+// The ports of the demo: four in a row for the stage and its three pages, and any free port for the town.
 
 import Foundation
 import NIOCore
@@ -7,7 +7,7 @@ import NIOPosix
 /// The relay and the ports it listens on, all on loopback.
 struct DemoPorts: Sendable {
     let relay: DemoRelay
-    /// Forwards to the stage's own server, so that the port is taken from the start.
+    /// Forwards to the stage's own server, so that the port is in use from the start.
     let stageRelay: DemoRelay
     let stage: Int
     let customer, rider, desk, town: Int
@@ -61,7 +61,7 @@ struct DemoPorts: Sendable {
     }
 
     func origins(isSecure: Bool) -> DemoOrigins {
-        // Certificates contain the host's name.
+        // Certificates contain the host name.
         func origin(_ port: Int) -> String { isSecure ? "https://localhost:\(port)" : "http://\(Self.host):\(port)" }
         return DemoOrigins(
             stage: "http://\(isSecure ? "localhost" : Self.host):\(self.stage)", customer: origin(self.customer),

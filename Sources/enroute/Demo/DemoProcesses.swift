@@ -1,5 +1,5 @@
-// The demo's servers: two redis-servers and two gateways. Each is a process that is restarted after it was killed. The live
-// Redis writes nothing to disk; the ledger's folder is removed when the demo ends.
+// The demo's servers: two redis-servers and two gateways. Each is a process that is restarted after it was killed. The
+// live Redis writes nothing to disk. When the demo ends, it removes the ledger's folder.
 
 import Embedded
 import Foundation
@@ -18,13 +18,13 @@ final class DemoProcess: Sendable {
         var ends = 0
         /// Kills the running process.
         var kill: AsyncStream<Void>.Continuation?
-        /// Whether it was ready once. If so, a failed start is retried.
+        /// Whether it was ever ready. If so, a failed start is retried.
         var wasReady = false
         /// Number of consecutive failed starts.
         var failures = 0
     }
 
-    /// Maximum number of consecutive failed starts, once it was ready.
+    /// Maximum number of consecutive failed starts of a process that was ready before.
     static let maxFailures = 10
     /// The pause after a failed start.
     private static let failurePause = Duration.seconds(1)
@@ -41,13 +41,14 @@ final class DemoProcess: Sendable {
     ///
     /// - Parameters:
     ///   - pause: between a kill and the next start.
-    ///   - start: runs the process until the closure it receives returns, then kills it. An error is rethrown if the process
-    ///     was never ready, or after `maxFailures` failed starts; otherwise it is printed and the process is restarted.
+    ///   - start: runs the process until the closure it receives returns, then kills it. If the process was never
+    ///     ready, or after `maxFailures` failed starts, an error is rethrown. Otherwise it is printed and the process
+    ///     is restarted.
     func run(
         pause: Duration, _ start: @Sendable (_ untilEnd: @escaping @Sendable () async -> Void) async throws -> Void
     ) async throws {
         while !Task.isCancelled {
-            // A new stream for each start: when the process exits unexpectedly, its waiter is cancelled, and that ends the
+            // A new stream for each start: when the process exits unexpectedly, its waiter is cancelled, which ends the
             // stream.
             let (kills, kill) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
             self.state.withLock { $0.kill = kill }
@@ -106,7 +107,7 @@ struct DemoGateway: Sendable {
             let (ports, port) = AsyncStream.makeStream(of: Int.self)
             let output = execution.standardOutput.strings()
             try await withThrowingTaskGroup(of: Void.self) { group in
-                // Runs before the group waits for the end of the output.
+                // Runs before the group waits for the output to end.
                 defer { try? execution.send(signal: .kill) }
                 // The gateway prints only its port.
                 group.addTask {

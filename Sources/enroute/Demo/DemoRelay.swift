@@ -1,5 +1,5 @@
-// The demo's load balancer: one port in front of the running gateways. It forwards bytes and knows neither TLS nor HTTP. When a
-// gateway is killed, pages reconnect to the other one through the same port.
+// The demo's load balancer: one port in front of the running gateways. It forwards bytes and does not interpret TLS or
+// HTTP. When a gateway is killed, pages reconnect to the other one through the same port.
 
 import NIOCore
 import NIOPosix
@@ -30,7 +30,7 @@ final class DemoRelay: Sendable {
 
     var ports: [Int] { self.state.withLock { $0.ports.map(\.port) } }
 
-    /// The numbers of the gateways that serve.
+    /// The numbers of the running gateways.
     var gateways: [Int] { self.state.withLock { $0.ports.map(\.gateway) } }
 
     /// The gateways in the order to try them.
@@ -72,13 +72,14 @@ final class DemoRelay: Sendable {
     }
 }
 
-/// Connects an accepted connection to a gateway. It starts in `channelActive`, because a channel that starts reading before it
-/// is registered with its event loop never reads, and the child initializer runs before that.
+/// Connects an accepted connection to a gateway. It starts in `channelActive`, not in the child initializer, which runs
+/// too early: a channel that starts to read before it is registered with its event loop never reads.
 private final class GatewaySearch: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
     private static let connectTimeout = TimeAmount.seconds(2)
-    /// How often all gateways are tried while none is available, with `pause` in between: about as long as browsers wait.
+    /// How often all gateways are tried while none is available, with `pause` in between. This takes about as long as
+    /// browsers wait.
     private static let maxRounds = 40
     private static let pause = TimeAmount.milliseconds(250)
 
@@ -122,8 +123,8 @@ private final class GatewaySearch: ChannelInboundHandler {
     }
 }
 
-/// One of the two connections of a client. It forwards what it receives to the other one, and reads more when that has been
-/// written, so a slow reader slows down only its own writer. Both are on the same event loop.
+/// One of a client's two connections. It forwards what it receives to the other one, and reads more only when that has
+/// been written, so a slow reader slows down only its own writer. Both are on the same event loop.
 private final class RelaySide: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -181,7 +182,7 @@ private final class RelaySide: ChannelInboundHandler {
         context.fireUserInboundEventTriggered(event)
     }
 
-    /// Also called for a connection whose output was closed before; there is no `inputClosed` event for it.
+    /// Also called for a connection whose output was closed before; such a connection gets no `inputClosed` event.
     func channelInactive(context: ChannelHandlerContext) {
         guard !self.hasFailed else {
             self.other?.close(promise: nil)
@@ -197,7 +198,7 @@ private final class RelaySide: ChannelInboundHandler {
 
     private func finishOther() { self.afterLastByte { $0.close(mode: .output, promise: nil) } }
 
-    /// Closes after everything is written: a channel drops unsent data when both directions are closed.
+    /// Closes after everything is written, because a channel that closes both directions drops unsent data.
     private func afterLastByte(_ end: @escaping @Sendable (any Channel) -> Void) {
         guard let other else { return }
         other.writeAndFlush(ByteBuffer()).whenComplete { _ in end(other) }

@@ -16,10 +16,10 @@ struct DemoScene: Sendable {
     let streets: [UInt8]?
     let shop = DemoCast.shops[0]
 
-    /// Streets of the town, which is as wide as the map of the desk.
+    /// Streets of the town, which is as wide as the map of the operations page.
     private static let rows = 11
     private static let columns = 20
-    /// The corner of your door in a generated town: about 1.2 km from the shop.
+    /// The corner with your door in a generated town: about 1.2 km from the shop.
     private static let home = StreetGrid.Corner(row: 8, column: 11)
 
     /// - Throws: `JourneyError`.

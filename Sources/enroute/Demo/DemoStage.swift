@@ -1,4 +1,4 @@
-// The parts of the demo, in the order they start: Redis, gateways, the stage, then the town and your order.
+// The parts of the demo, in the order in which they start: Redis, gateways, the stage, then the town and your order.
 
 import Access
 import AsyncHTTPClient
@@ -44,7 +44,7 @@ struct DemoStage: Sendable {
         let orders = DemoOrders(
             mint: try await TokenMint(
                 secret: secret, issuer: DemoGatewayCommand.issuer, audience: DemoGatewayCommand.issuer),
-            // Retries are not reported here: a button of the stage has just caused them.
+            // Retries are not reported here, because a button of the stage has just caused them.
             url: self.url("http", self.ports.town), client: HTTPClient(configuration: try self.http()), report: { _ in }
         )
         defer { orders.client.shutdown { _ in } }
@@ -79,7 +79,7 @@ struct DemoStage: Sendable {
         }
     }
 
-    /// Starts both redis-servers, and waits until they answer.
+    /// Starts both redis-servers, and waits until they respond.
     private func start(
         _ redis: [(role: RedisRole, process: DemoProcess)], in group: inout ThrowingTaskGroup<Void, any Error>
     ) async throws {
@@ -124,7 +124,7 @@ struct DemoStage: Sendable {
         try await Self.await(1, of: opened, in: &group)
     }
 
-    /// Waits for `count` elements, or for the first task that fails.
+    /// Waits for `count` elements, or until a task fails.
     private static func await(
         _ count: Int, of stream: AsyncStream<Void>, in group: inout ThrowingTaskGroup<Void, any Error>
     ) async throws {
@@ -141,7 +141,7 @@ struct DemoStage: Sendable {
     private func runRedis(_ role: RedisRole, _ body: () async -> Void) async throws {
         let folder = self.socket(of: role)
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        // Only the ledger writes to disk.
+        // Only the ledger may write to disk.
         let arguments = RedisServer.arguments(in: folder, isEphemeral: role == .live)
         let persistence = role == .live ? [] : ["--save", "", "--appendonly", "yes", "--appendfsync", "everysec"]
         try await RedisServer.running(in: folder, words: arguments + persistence) { _ in await body() }
@@ -156,7 +156,7 @@ struct DemoStage: Sendable {
             let path = "\(self.folder)/streets.geojson"
             try Data(streets).write(to: URL(filePath: path))
             arguments += ["--streets", path]
-            // Streets that were drawn for a map do not always form a network for routing.
+            // Streets that were drawn for a map do not always form a routable network.
             let network = "\(self.folder)/streets.network"
             do {
                 _ = try StreetCompiler.compile(inputs: [path], output: network)
@@ -197,8 +197,8 @@ struct DemoStage: Sendable {
         return configuration
     }
 
-    /// Writes the pages that differ from the built-in ones: the rider's page reads the location from the stage's phone. This
-    /// keeps the demo's code out of the pages of real gateways.
+    /// Writes the pages that differ from the built-in ones: the rider's page, which reads the location from the stage's
+    /// phone. This way, the pages of real gateways contain no code of the demo.
     ///
     /// - Returns: the folder.
     private func writePages() throws -> String {

@@ -1,6 +1,6 @@
-// Your order, from its placement to your door, and again when you want another one. It starts when somebody opens the stage.
-// The rider's page on the stage is the rider's phone: it presses the buttons and reports the location. While it is not open,
-// this process does both.
+// Your order, from when it is placed until it is at your door, and again when you request another one. It starts when
+// somebody opens the stage. The rider's page on the stage is the rider's phone: it presses the buttons and reports the
+// location. While that page is not open, this process does both.
 
 import Access
 import EnrouteClient
@@ -26,7 +26,8 @@ struct DemoStory: Sendable {
     /// Pauses between the steps, at speed 1.
     private static let kitchenPause = Duration.seconds(6)
     private static let shopPause = Duration.seconds(4)
-    /// How long to wait for the rider's page to perform a step before this process does. A final step can be undone for 10 s.
+    /// How long to wait for the rider's page to perform a step, before this process performs it. A final step can be
+    /// undone for 10 s.
     private static let pagePatience = Duration.seconds(6)
     private static let finalPatience = Duration.seconds(18)
     private static let failurePause = Duration.seconds(2)
@@ -52,7 +53,7 @@ struct DemoStory: Sendable {
             }
             _ = self.controls.takeWish()
             try await self.until { self.controls.takeWish() }
-            // Until now, the customer's page showed how the order ended.
+            // Until now, the customer's page has shown how the order ended.
             if let order = self.controls.order { await self.town.forgetYours(order.job) }
         }
     }
@@ -105,8 +106,8 @@ struct DemoStory: Sendable {
         return job
     }
 
-    /// Waits for a step of the rider: the rider's page presses the button, you do, or this process sends the request after a
-    /// while.
+    /// Waits for a step of the rider: the rider's page or you press the button, or this process sends the request after
+    /// a while.
     private func step(_ step: String, _ job: JobID, _ plot: String) async throws {
         let isFinal = step == "completed"
         if self.controls.hasPhone {
@@ -143,7 +144,7 @@ struct DemoStory: Sendable {
                 let now = ContinuousClock.now
                 if self.controls.ride(now - before) { return }
                 before = now
-                // You may have ended the order: on the rider's phone, or as the customer or the dispatcher.
+                // You may have ended the order: on the rider's phone, as the customer, or on the operations page.
                 guard now - checkedAt > .seconds(3) else { continue }
                 checkedAt = now
                 guard try await self.orders.task(of: job, rider: Self.rider) != nil else { return }
@@ -156,7 +157,7 @@ struct DemoStory: Sendable {
         while true {
             try await self.until { !self.controls.hasPhone }
             do { return try await self.report(job) } catch  where !Task.isCancelled {
-                // A page that was opened again reports, or a gateway was killed.
+                // A page that was opened again reports the location, or a gateway was killed.
                 try await Task.sleep(for: Self.failurePause)
             }
         }

@@ -26,15 +26,15 @@ actor DemoTown {
     /// Yours is one of these riders and orders.
     static let riders = 40
     static let orders = 120
-    /// The longest way of a rider to a customer, in blocks of about 150 m.
+    /// The longest trip of a rider to a customer, in blocks of about 150 m.
     private static let blocks = 4...10
     /// Requests at the same time while the town is built.
     private static let builders = 6
-    /// How long a finished order stays readable.
+    /// How long a finished order can be read.
     private static let memory = Duration.seconds(300)
     private static let kitchenPause = Duration.seconds(2)
-    /// The end of the promised time of a new order, in seconds from now. An order takes about 20 minutes and spends most of
-    /// them waiting for a rider. Of the first orders, one in `lateOneIn` is already late.
+    /// The end of the promised time of a new order, in seconds from now. An order takes about 20 minutes, most of which
+    /// it waits for a rider. Of the first orders, one in `lateOneIn` is already late.
     private static let promise = 1_500...3_600
     private static let lateOneIn = 14
     private static let earlyOneIn = 20
@@ -46,7 +46,7 @@ actor DemoTown {
     private var random: SeededGenerator
     private var number: Int
     private var built = 0
-    /// Orders of the town that are not over.
+    /// Number of the town's orders that are not over.
     private var open = 0
 
     init(grid: StreetGrid, orders: DemoOrders, seed: UInt64) {
@@ -150,8 +150,8 @@ actor DemoTown {
 
     /// Performs the vendors' steps that are due. A failed request is repeated the next time.
     private func cook() async {
-        // Orders in the queue stay in it while a request waits, unless a rider claims them.
-        // An order that is ready and has no rider alarms the desk, so most become ready when their rider arrives.
+        // Orders stay in the queue while a request waits, unless a rider claims them. The operations page raises an
+        // alarm about a ready order without a rider, so most orders become ready only when their rider arrives.
         let due = self.queue.filter { $0.due <= .now && ($0.status != .preparing || $0.isEarly) }
         for job in due.map(\.job) {
             guard let at = self.queue.firstIndex(where: { $0.job == job }) else { continue }

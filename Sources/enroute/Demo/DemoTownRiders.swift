@@ -1,5 +1,5 @@
-// The riders of the demo's town. Each rides to a shop, picks up an order, delivers it and continues with the next one. It
-// reports over a connection of its own, as a phone does.
+// The riders of the demo's town. Each rider travels to a shop, picks up an order, delivers it and continues with the
+// next one. It reports over its own connection, as a phone does.
 
 import Access
 import EnrouteClient
@@ -20,16 +20,16 @@ struct DemoTownRiders: Sendable {
 
     /// Seconds between two reports of a rider.
     private static let reportInterval = 3
-    /// Seconds between two heartbeats of a rider who rides to a shop.
+    /// Seconds between two heartbeats of a rider on the way to a shop.
     private static let heartbeat = 10
     private static let atTheDoor = 10...30
     private static let afterFailure = Duration.seconds(5)
-    /// Between the starts of two riders, so that they do not all sign in at once.
+    /// Pause between the starts of two riders, so that they do not all sign in at once.
     private static let startPause = Duration.milliseconds(40)
     /// One rider in this many loses GPS for a while, in cycles of `faultCycle` seconds.
     private static let faultyOneIn = 13
-    /// The follower measures only the first riders: every subscription is an entry of the audit trail, which would otherwise
-    /// show little else.
+    /// The follower measures only the first riders. Every subscription is an entry of the audit trail, which would
+    /// otherwise show little else.
     private static let followed = 8
     private static let faultCycle: Int64 = 240
     private static let faultSeconds: Int64 = 60
@@ -61,8 +61,8 @@ struct DemoTownRiders: Sendable {
                 try await self.deliver(&shift)
             } catch {
                 if Task.isCancelled { return }
-                // A button of the stage may have caused the error. The order is given up, and the rider continues with another
-                // one.
+                // A button of the stage may have caused the error. The rider gives up the order and continues with
+                // another one.
                 if let order = shift.order { await self.giveUp(order) }
                 shift.order = nil
                 try? await Task.sleep(for: Self.afterFailure)
@@ -111,7 +111,7 @@ struct DemoTownRiders: Sendable {
             everySeconds: seconds, startingAt: WallClock.nowMilliseconds)
     }
 
-    /// Rides to a shop. Operations staff see the rider through its heartbeats; customers do not.
+    /// Travels to a shop. Operations staff see the rider through its heartbeats; customers do not.
     private func ride(_ shift: Shift, from: StreetGrid.Corner, to: StreetGrid.Corner) async throws {
         for fix in self.journey(shift, from: from, to: to, every: Self.heartbeat).fixes {
             let place = ["lat": fix.latitude, "lon": fix.longitude]
@@ -122,7 +122,7 @@ struct DemoTownRiders: Sendable {
 
     private func travel(_ shift: Shift, _ order: TownOrder) async throws {
         var journey = self.journey(shift, from: order.shop, to: order.home, every: Self.reportInterval)
-        // At the start of the demo, the riders are somewhere on their routes.
+        // At the start of the demo, each rider is somewhere on its route.
         if shift.trips == 0 { journey = journey.dropping(first: Int.random(in: 0...journey.fixes.count / 2)) }
         if shift.number <= Self.followed { self.follower.follow(order.job) }
         defer { self.follower.unfollow(order.job) }

@@ -1,4 +1,4 @@
-// Opens pages in the browser of the desktop, where there is one.
+// Opens pages in the desktop's browser, if there is a desktop.
 
 import Foundation
 import Subprocess

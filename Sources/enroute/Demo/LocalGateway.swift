@@ -1,4 +1,5 @@
-// The settings of a gateway on this machine, for the demo and for development: loopback only, and no waiting when it stops.
+// The settings of a gateway on this machine, for the demo and for development: it listens on loopback only, and does
+// not wait when it stops.
 
 import Access
 import EnrouteWire
@@ -26,8 +27,8 @@ extension GatewaySettings {
         settings.drainAccept = .zero
         settings.drain = .seconds(1)
         // Everything runs on one machine, so another gateway would not be faster: even a lagging one should accept
-        // connections. With the default, a gateway on a busy desktop stopped accepting, and the end of the trip was never
-        // reported.
+        // connections. With the default value, a gateway on a busy desktop stopped accepting, and the end of the trip
+        // was never reported.
         settings.overload.loopLagMilliseconds = Self.longestLoopLagMilliseconds
         settings.management = nil
         return settings

@@ -1,4 +1,4 @@
-// enroute dev: a gateway for developing apps on this machine, with a redis-server of its own, for as long as the command runs.
+// enroute dev: runs a gateway for developing apps on this machine, with its own redis-server, until the command ends.
 
 import Access
 import ArgumentParser
@@ -129,7 +129,7 @@ struct DevCommand: AsyncParsableCommand {
                     report: { Output.complain("enroute dev: \($0) Retrying.\n") })
                 try await self.open(orders, signing, webhooks, folder)
             }
-            // The first one to end has failed: both run until they are cancelled.
+            // The first one to end has failed, because both run until they are cancelled.
             try await group.next()
         }
     }
@@ -147,7 +147,7 @@ struct DevCommand: AsyncParsableCommand {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await riders.keepReachable(DevGuide.rider) }
             group.addTask { try await riders.move(self.seedJobs) }
-            // Neither ends before the other, unless it has failed.
+            // If one of them ends, it has failed.
             defer { group.cancelAll() }
             try await group.next()
         }

@@ -1,4 +1,4 @@
-// The folder that `enroute dev` fills for the apps and commands of a developer: the gateway's URL, tokens, their secret,
+// The folder that `enroute dev` fills for a developer's apps and commands: the gateway's URL, tokens, their secret,
 // enroute.js and an example. Only its owner may enter it, because tokens are credentials even on this machine.
 
 import Foundation
@@ -15,13 +15,13 @@ struct DevFolder {
     /// The file that shows that `enroute dev` created the folder.
     static let marker = "CREATED-BY-ENROUTE-DEV"
 
-    /// Whether the folder existed before, empty.
+    /// Whether the folder already existed, empty.
     private let isForeign: Bool
     private let use: ExclusiveFile
 
     /// - Parameter path: relative to the current folder, or absolute.
-    /// - Throws: `ConfigurationError` if something else is at the path, or if another `enroute dev` uses it, so that nobody's
-    ///   files are overwritten or removed.
+    /// - Throws: `ConfigurationError` if something else is at the path, or if another `enroute dev` uses it. Other
+    ///   files are therefore never overwritten or removed.
     init(path: String) throws {
         self.path = URL(filePath: path).standardizedFileURL.path.trimmingSuffix("/")
         let content = try? FileManager.default.contentsOfDirectory(atPath: self.path)
@@ -34,7 +34,7 @@ struct DevFolder {
         }
         self.isForeign = content?.isEmpty == true
         let path = self.path
-        // The marker is written first, so that an interrupted start can be repeated.
+        // The marker is written first, so that a start can be repeated after it was interrupted.
         let use = try Self.creating(path) {
             try FileManager.default.createDirectory(
                 atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -127,7 +127,7 @@ struct DevCredentials: Codable, Equatable {
 
     init(url: String, tokens: [String: String]) { (self.url, self.tokens) = (url, tokens) }
 
-    /// - Returns: `nil` where `enroute dev` does not run.
+    /// - Returns: `nil` if `enroute dev` is not running.
     static func stored(in folder: String) throws -> Self? {
         let path = "\(folder)/\(DevFolder.credentials)"
         guard let data = FileManager.default.contents(atPath: path) else { return nil }

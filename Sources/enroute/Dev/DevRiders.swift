@@ -1,5 +1,5 @@
-// Riders that move while `enroute dev` runs: each travels through a generated town, finishes its visit and starts the next
-// one.
+// Riders that move while `enroute dev` runs: each one travels through a generated town, finishes a visit and starts the
+// next one.
 
 import Access
 import EnrouteClient
@@ -15,7 +15,7 @@ struct DevRiders: Sendable {
     /// The interval of the heartbeats of the rider whose token is printed.
     var heartbeat = Self.usualHeartbeat
 
-    /// A third of the time after which a rider without heartbeats is unreachable.
+    /// A third of the time after which a rider without heartbeats counts as unreachable.
     static let usualHeartbeat = Duration.seconds(30)
     /// Maximum number of riders: each is a connection in this process.
     static let most = 200
@@ -27,12 +27,13 @@ struct DevRiders: Sendable {
     private static let pause = Duration.seconds(1)
     private static let day = Duration.seconds(86_400)
 
-    /// Keeps a rider reachable until the task is cancelled, so that it can be assigned while people read the output.
+    /// Keeps a rider reachable until the task is cancelled, so that jobs can be assigned to it while people read the
+    /// output.
     func keepReachable(_ rider: DemoOrders.Party) async throws {
         while true {
             try await Task.sleep(for: self.heartbeat)
-            // Refused if the rider was set offline or uses another device. The person who tries the gateway decides that, so
-            // it is ignored.
+            // Refused if the rider was set offline or uses another device. The person who tries the gateway has decided
+            // that, so the refusal is ignored.
             _ = try? await self.orders.send(.PUT, "riders/me/presence", [:], by: rider)
         }
     }
@@ -51,7 +52,7 @@ struct DevRiders: Sendable {
     func move(_ count: Int) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 1..<count + 1 { group.addTask { try await self.move(rider: number) } }
-            // Without riders, only wait for the end.
+            // Without riders, this task only waits to be cancelled.
             group.addTask { while true { try await Task.sleep(for: Self.day) } }
             try await group.waitForAll()
         }
@@ -62,7 +63,7 @@ struct DevRiders: Sendable {
         var trips = 0
         while !Task.isCancelled {
             trips += 1
-            // The first job of each rider has a predictable name.
+            // The first job of each rider has a predictable id.
             let job = JobID(trips == 1 ? "seed-\(number)" : "seed-\(number)-\(trips)")!
             do {
                 try await self.travel(rider, job, seed: UInt64(number) &+ UInt64(trips) << 16)

@@ -1,5 +1,5 @@
-// The secret with which `enroute dev` signs tokens. It is stored in the folder of `enroute dev`, so that `enroute token` can
-// make and explain tokens for other people there. It is valid only for the gateway of that process.
+// The secret with which `enroute dev` signs tokens. It is stored in the folder of `enroute dev`, so that `enroute
+// token` can make and explain tokens for other people there. It is valid only for the gateway of that process.
 
 import Foundation
 
@@ -24,7 +24,7 @@ struct DevSigning: Codable, Equatable, Sendable {
         }
     }
 
-    /// - Returns: `nil` where `enroute dev` does not run.
+    /// - Returns: `nil` if `enroute dev` is not running.
     static func stored(in folder: String) throws -> Self? {
         let path = "\(folder)/\(Self.file)"
         guard let data = FileManager.default.contents(atPath: path) else { return nil }
@@ -44,7 +44,7 @@ struct DevSigning: Codable, Equatable, Sendable {
 }
 
 extension ProcessConfiguration {
-    /// The settings that each give a key for tokens.
+    /// The settings that contain a key for tokens.
     private static let tokenKeySettings = [
         "ENROUTE_TOKEN_SECRET", "ENROUTE_TOKEN_PUBLIC_KEY_FILES", "ENROUTE_TOKEN_JWKS_URL",
         "ENROUTE_TOKEN_PROVIDERS_FILE",
@@ -63,8 +63,8 @@ extension ProcessConfiguration {
             command: self.command)
     }
 
-    /// The gateway of `enroute dev` and the settings with its secret; `nil` if the settings name a key of tokens, or if
-    /// `enroute dev` does not run in this folder.
+    /// The gateway of `enroute dev` and the settings with its secret; `nil` if the settings contain a key for tokens,
+    /// or if `enroute dev` is not running in this folder.
     func dev() throws -> (credentials: DevCredentials, configuration: ProcessConfiguration)? {
         guard !Self.tokenKeySettings.contains(where: self.isSet),
             let credentials = try DevCredentials.stored(in: self.folderOfDev)

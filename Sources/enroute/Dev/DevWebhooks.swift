@@ -1,4 +1,4 @@
-// The webhooks of `enroute dev`: endpoints of an app under development. Most are on this machine and without TLS, which
+// The webhooks of `enroute dev`: endpoints of an app under development. Most are on this machine and have no TLS, which
 // `enroute serve` refuses.
 
 import Gateway

@@ -13,7 +13,7 @@ final class ExclusiveFile: Sendable {
     init?(path: String, text: String) throws {
         self.descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
         guard self.descriptor >= 0 else { throw Self.failure }
-        // If this initializer fails, deinit runs and closes the file.
+        // If this initializer fails, `deinit` closes the file.
         guard flock(self.descriptor, LOCK_EX | LOCK_NB) == 0 else { return nil }
         let count = text.utf8.count
         guard ftruncate(self.descriptor, 0) == 0, write(self.descriptor, text, count) == count else {

@@ -10,7 +10,8 @@ struct ReconnectBackoff: Sendable {
 
     /// The delay before the next attempt.
     ///
-    /// - Parameter madeProgress: whether the connection that has just failed was useful. Then the delays start again.
+    /// - Parameter madeProgress: whether the connection that has just failed was useful. If so, the delays start again
+    ///   at the shortest.
     mutating func next(madeProgress: Bool = false) -> Duration {
         self.failures = madeProgress ? 0 : self.failures + 1
         let ceiling = min(Self.longest, Self.shortest * (1 << min(self.failures, Self.maxDoublings)))

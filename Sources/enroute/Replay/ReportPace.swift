@@ -1,5 +1,6 @@
-// When a rider may send its next report: not faster than the gateway publishes and accepts messages, not more often than it
-// requests, and not before the delay of a refusal is over. Fixes in between are skipped, because the newest one replaces them.
+// When a rider may send its next report: not faster than the gateway publishes and accepts messages, not more often
+// than the gateway requests, and not before the delay of a refusal has passed. Fixes in between are skipped, because a
+// newer one replaces them.
 
 import EnrouteWire
 
@@ -28,7 +29,7 @@ struct ReportPace: Sendable {
 
     init(followsRequestedRate: Bool) { self.followsRequestedRate = followsRequestedRate }
 
-    /// The factor by which messages are sent more slowly than the limit, because not all messages travel for the same time.
+    /// Messages are sent this many times more slowly than the limit allows, because their travel times differ.
     private static let messageMargin = 1.05
 
     /// Updates the minimum intervals from the gateway's limits.

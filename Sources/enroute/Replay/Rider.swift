@@ -39,7 +39,7 @@ struct Rider: Sendable {
     static let maxAttempts = 8
     /// How long to wait for the last replies.
     static let lastAnswers = Duration.seconds(2)
-    /// The longest time between two looks at the current speed.
+    /// The longest time between two checks of the current speed.
     static let stride = Duration.milliseconds(250)
 
     /// The rider's progress on the trip.
@@ -96,7 +96,7 @@ struct Rider: Sendable {
             group.addTask { try await self.listen(connection.messages, step, pace, last: last) }
             defer { group.cancelAll() }
             var stepsTaken = steps.makeAsyncIterator()
-            // The stream finishes early when the listener has failed; the group then throws its error.
+            // The stream finishes early if the listener has failed. The group then throws the listener's error.
             guard await stepsTaken.next() == .signedIn else { return try await group.next() ?? nil }
             try await connection.send(.travel(job: self.job, active: true))
             pace.change { $0.sent(at: .now) }
@@ -157,7 +157,7 @@ struct Rider: Sendable {
                 try await Task.sleep(for: min(Self.stride, (due - trip.elapsed) / self.speed()))
                 continue
             }
-            // Of the fixes that are due, only the newest is sent.
+            // If several fixes are due, only the newest is sent.
             while trip.next < last, self.due(trip.next + 1) <= trip.elapsed {
                 trip.next += 1
                 trip.summary.skipped += 1

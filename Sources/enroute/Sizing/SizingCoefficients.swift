@@ -1,4 +1,4 @@
-// The model behind `enroute size`: the costs of each part of the load. The costs are added up, so the model is linear.
+// The model behind `enroute size`: the cost of each part of the load. The costs are added up, so the model is linear.
 
 /// The costs of the model: µs of CPU time and KB of memory.
 ///
@@ -29,7 +29,7 @@ struct SizingCoefficients: Equatable, Sendable {
     var redisPerLocation: Double
     /// Per rider and second.
     var redisPerRider: Double
-    /// The cost of a location, summed over all masters of a cluster, relative to that of one Redis.
+    /// The CPU cost of a location, summed over all masters of a cluster, relative to that of a single Redis.
     var cluster: Double
     /// Resident memory of a gateway without clients.
     var gatewayKB: Double

@@ -1,5 +1,5 @@
-// The severity of a log line for systemd's journal: a prefix such as <4>, which journald removes (sd-daemon(3)). With it,
-// `journalctl --priority=warning` selects lines by level. Lines that are sent elsewhere have no prefix.
+// The severity of a log line for systemd's journal: a prefix such as <4>, which journald removes (sd-daemon(3)). With
+// it, `journalctl --priority=warning` selects lines by level. Lines that do not go to the journal have no prefix.
 
 import Foundation
 import Logging
@@ -23,8 +23,9 @@ enum JournalPriority {
         return Self.names(ProcessInfo.processInfo.environment["JOURNAL_STREAM"], file: file)
     }()
 
-    /// Whether JOURNAL_STREAM, which contains the device and the inode of the journal's stream (systemd.exec(5)), refers to
-    /// this file. A process whose output was redirected inherits the variable, too.
+    /// Whether JOURNAL_STREAM, which contains the device and the inode of the journal's stream (systemd.exec(5)),
+    /// refers to this file. A process whose output is redirected inherits the variable too, but its output is another
+    /// file.
     ///
     /// - Parameter file: as proc(5) names an open socket: `socket:[inode]`.
     static func names(_ stream: String?, file: String?) -> Bool {

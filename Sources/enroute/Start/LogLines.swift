@@ -32,7 +32,8 @@ enum LogLine {
 
     static func time(_ time: Date) -> String { time.formatted(Self.style) }
 
-    /// The fields of every line, which metadata of other packages must not repeat: a JSON object has each name once.
+    /// The fields of every line. Metadata of other packages must not repeat them, because each name must occur only
+    /// once in a JSON object.
     private static let ownKeys: Set = ["time", "level", "msg", "source"]
 
     private static func key(_ text: String) -> String {
@@ -88,7 +89,7 @@ enum LogLine {
     }
 }
 
-/// Formats log lines, and queues them for standard error.
+/// Formats log lines and queues them for standard error.
 struct LogLineHandler: LogHandler {
     let format: LogFormat
     var logLevel = Logger.Level.info

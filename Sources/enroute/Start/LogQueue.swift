@@ -1,5 +1,6 @@
-// Log lines on their way to standard error. A stalled reader would block every writer, including event loops. So one thread
-// writes, and all others only append. The queue is bounded: when it is full, lines are lost, and the log says how many.
+// Log lines on their way to standard error. A stalled reader would block every writer, including event loops. Therefore
+// only one thread writes, and all others append to a queue. The queue is bounded: when it is full, lines are lost, and
+// the log reports how many.
 
 import Dispatch
 import Foundation
@@ -70,7 +71,8 @@ final class LogQueue: Sendable {
         }
     }
 
-    /// Writes a line, on a line of its own: what a full disk has accepted of the line before must not make this one unreadable.
+    /// Writes a line on its own line: if a full disk accepted only part of the previous line, this one must still be
+    /// readable.
     ///
     /// - Returns: whether all of it was written.
     private func write(_ line: String, _ isWithinLine: inout Bool) -> Bool {
@@ -97,7 +99,7 @@ extension LogQueue {
         /// The size of the pending lines and of those being written.
         private var bytes = 0
         private var lost = 0
-        /// Stays set until the reader has caught up, so that one line reports all losses, in the place where they occurred.
+        /// Stays set until the reader has caught up, so that one line reports all losses, where they occurred.
         private var isFull = false
         private(set) var isWriting = false
         private var format = LogFormat.logfmt
@@ -121,7 +123,8 @@ extension LogQueue {
             return !self.isWriting
         }
 
-        /// - Parameter mayReport: `false` after a failure, because otherwise a full disk would be written to in a loop.
+        /// - Parameter mayReport: `false` after a failure, so that a full disk does not cause an endless loop of
+        ///   reports.
         /// - Returns: `nil` when everything is written. The thread then waits.
         mutating func next(mayReport: Bool) -> Batch? {
             if !self.pending.lines.isEmpty {

@@ -7,7 +7,7 @@ import Logging
 import NIOCore
 import Redis
 
-/// The inspection of both Redis instances that the configuration names.
+/// The inspection of both Redis instances in the configuration.
 struct RedisInspection: Sendable {
     /// One Redis: its address, and a user that may read its configuration.
     struct Target: Sendable {
@@ -22,8 +22,8 @@ struct RedisInspection: Sendable {
             }
         }
 
-        /// The address at which the admin signs in. Where masters are discovered, it is the address of `master`, so that both
-        /// users reach the same node.
+        /// The address at which the admin signs in. If masters are discovered, it is the address of `master`, so that
+        /// both users reach the same node.
         func address(of admin: RedisAddress, at master: RedisAddress) -> RedisAddress {
             guard case .tcp(let host, let port) = master.endpoint else { return admin }
             switch (self.address.endpoint, admin.endpoint) {
@@ -48,7 +48,7 @@ struct RedisInspection: Sendable {
         /// Whether a Redis could not be reached.
         var isUnavailable = false
 
-        /// Errors of the configuration, without those of a Redis that is unavailable at the moment.
+        /// Errors of the configuration, without those of a Redis that is currently unavailable.
         var mistakes: [Finding] {
             self.findings.filter { $0.severity == .error && !(self.isUnavailable && $0.subject == .connection) }
         }
@@ -78,7 +78,7 @@ struct RedisInspection: Sendable {
         return outcome
     }
 
-    /// Inspects the master; in a cluster, every one of them.
+    /// Inspects the master, or every master of a cluster.
     private func look(at target: Target) async throws -> (RedisFacts?, [Finding]) {
         let client = try await self.client(of: target.address)
         defer { client.stop() }
@@ -105,7 +105,7 @@ struct RedisInspection: Sendable {
             findings: (facts.findings(in: self.mode) + [refusal].compactMap { $0 }).gravestFirst)
     }
 
-    /// Findings about both together. When one instance has both roles, or when the two are swapped, most findings about the
+    /// Findings about both together. If one instance has both roles, or if the two are swapped, most findings about the
     /// single roles do not apply; one finding about the cause replaces them.
     private func together(_ live: RedisFacts, _ ledger: RedisFacts, _ findings: [Finding]) -> [Finding] {
         if let swap = swapFinding(live, ledger) { return [swap] + findings.withoutRoles() }
@@ -116,8 +116,8 @@ struct RedisInspection: Sendable {
         return ofLive + (ofLedger + [separation]).gravestFirst
     }
 
-    /// Whether the error may pass. A replica named in the URL is a mistake; a replica behind Sentinels or in a cluster means
-    /// that a failover is in progress.
+    /// Whether the error may pass by itself. A replica in the URL is a mistake; a replica behind Sentinels or in a
+    /// cluster means that a failover is in progress.
     private static func isUnavailable(_ error: RedisError, at address: RedisAddress) -> Bool {
         guard case .notMaster = error else { return error.isOutage }
         return switch address.endpoint {
@@ -154,7 +154,7 @@ struct RedisInspection: Sendable {
         return client
     }
 
-    /// A connection as the user that may read the configuration, or a finding when it cannot sign in.
+    /// A connection as the user that may read the configuration, or a finding if that user cannot sign in.
     private func admin(of target: Target, at master: RedisAddress) async -> (RedisClient?, Finding?) {
         guard let address = target.admin else { return (nil, nil) }
         do {

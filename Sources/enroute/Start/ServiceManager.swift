@@ -4,14 +4,14 @@
 import Foundation
 import Glibc
 
-/// What systemd passes to a service in its environment. A value.
+/// The values that systemd passes to a service in its environment.
 struct ServiceManagerEnvironment: Hashable {
     /// The variables. They are meant for this process only.
     static let names = ["NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC"]
 
     /// A path, or `@` and the name of an abstract socket; `nil` outside systemd.
     var socket: String?
-    /// The watchdog's time limit in nanoseconds; `nil` if this process need not feed one.
+    /// The watchdog's time limit in nanoseconds; `nil` if this process has no watchdog to feed.
     var watchdog: UInt64?
 
     /// - Parameter process: the id of this process. A watchdog of another process is not fed.

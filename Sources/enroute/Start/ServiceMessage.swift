@@ -1,21 +1,21 @@
-// The messages that systemd accepts from a service: lines of NAME=value, as sd_notify(3) defines them. Enroute encodes them
-// itself, because the protocol is a datagram, and libsystemd would be one more library on every machine.
+// The messages that systemd accepts from a service: lines of NAME=value, as sd_notify(3) defines them. Enroute encodes
+// them itself: the protocol is a single datagram, and libsystemd would be another library on every machine.
 
 /// One line of a notification. A value.
 enum ServiceMessage: Hashable, Sendable {
-    /// The start has finished, or a reload.
+    /// The start, or a reload, has finished.
     case ready
     /// - Parameter monotonicMicroseconds: CLOCK_MONOTONIC before the reload started.
     case reloading(monotonicMicroseconds: UInt64)
     case stopping
-    /// What `systemctl status` shows.
+    /// The text that `systemctl status` shows.
     case status(String)
-    /// The service works: the watchdog's timer starts again.
+    /// The service works, so the watchdog's timer starts again.
     case watchdog
     /// Allows the start or the stop this much more time from now on, whatever the unit's limit is.
     case extendTimeout(microseconds: UInt64)
 
-    /// Longest status in bytes; a longer one is cut. systemd reads at most 4 KiB of a datagram.
+    /// Longest status in bytes; a longer one is truncated. systemd reads at most 4 KiB of a datagram.
     static let maxStatusBytes = 512
 
     var line: String {
@@ -32,7 +32,7 @@ enum ServiceMessage: Hashable, Sendable {
     /// The text of one datagram.
     static func datagram(_ messages: [ServiceMessage]) -> String { messages.map(\.line).joined(separator: "\n") }
 
-    /// One line: a status with a line break could contain another message.
+    /// A single line, because a status with a line break could contain another message.
     private static func plain(_ text: String) -> String {
         var (line, bytes) = ("", 0)
         for character in text {

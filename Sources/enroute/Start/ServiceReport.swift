@@ -16,11 +16,11 @@ struct ServiceReport {
 
     private enum Phase { case starting, serving, stopping }
 
-    /// A start that makes progress asks for this much time.
+    /// The time that each message of a start in progress requests.
     static let startExtension: UInt64 = 30_000_000_000
     /// Time between two such requests.
     static let startExtensionInterval: UInt64 = 5_000_000_000
-    /// An event loop that is overdue by this much does not answer. Readiness fails after the same time.
+    /// An event loop that is overdue by this much counts as stuck. Readiness fails after the same time.
     static let stuckMilliseconds = 2_000
 
     /// The watchdog's time limit; `nil` if the unit has none.
@@ -64,7 +64,8 @@ struct ServiceReport {
         return [.ready] + self.changed(to: health.readiness)
     }
 
-    /// Returns nothing unless the gateway serves: `READY=1` after the reload would otherwise end the start, or the stop.
+    /// Returns nothing unless the gateway serves. Otherwise, `READY=1` after the reload would end the start or the
+    /// stop.
     mutating func reloading(now: UInt64) -> [ServiceMessage] {
         guard self.phase == .serving, !self.isReloading else { return [] }
         self.isReloading = true

@@ -1,4 +1,4 @@
-// Notifies systemd of what the gateway does. Outside systemd it does nothing.
+// Reports the gateway's state to systemd. Without systemd it does nothing.
 
 import Gateway
 import Glibc
@@ -90,7 +90,7 @@ final class ServiceReporter: Sendable {
     }
 
     private func health(port: Int?) -> ServiceReport.Health {
-        // Redis was reached shortly before the gateway started to listen.
+        // Redis responded shortly before the gateway started to listen.
         let text = self.gateway.isReady ? port.map { "ready: listening on port \($0)" } ?? "starting" : nil
         return .init(
             readiness: text ?? self.gateway.readiness, silentMilliseconds: self.gateway.silentMilliseconds)

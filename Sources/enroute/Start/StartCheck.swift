@@ -1,7 +1,7 @@
-// Before a gateway accepts connections it waits until both Redis instances answer and the clocks agree, and checks both
-// as `enroute check` does. In production it does not start when that finds an error. An unavailable Redis and a clock that is
-// not set yet are not such errors: supervisors stop restarting a process that keeps exiting, and it would have to be started
-// by hand.
+// Before a gateway accepts connections, it waits until both Redis instances respond and the clocks agree, and checks
+// both as `enroute check` does. In production it does not start if that finds an error. An unavailable Redis and a
+// clock that is not set yet are not such errors: supervisors stop restarting a process that keeps exiting, and somebody
+// would have to start it by hand.
 
 import Gateway
 import Realtime
@@ -26,7 +26,8 @@ struct StartCheck: Sendable {
         self.logger = logger
     }
 
-    /// Returns when both Redis instances answer and the gateway may start. While it waits, it logs each minute what it waits for.
+    /// Returns when both Redis instances respond and the gateway may start. While it waits, it logs the reason once a
+    /// minute.
     ///
     /// - Throws: `ConfigurationError` with everything that is wrong, or `CancellationError`.
     func run() async throws {
@@ -75,22 +76,22 @@ enum StartDecision: Equatable {
     case start(warnings: [Finding])
     case wait(Awaited, [Finding])
 
-    /// Errors that may pass without a restart: a missing replica usually reconnects, memory can be freed or added, `maxclients`
-    /// can be raised, and a service synchronizes the clock.
+    /// Errors that may pass without a restart: a missing replica usually reconnects, memory can be freed or added,
+    /// `maxclients` can be raised, and a time service synchronizes the clock.
     private static let passing: Set<Finding.Subject> = [.replicas, .memory, .clients, .clock]
 
     /// - Parameters:
     ///   - outcome: of an inspection in production mode.
     ///   - mode: of the gateway.
-    /// - Throws: if only an operator can correct what is wrong.
+    /// - Throws: if only an operator can correct the problem.
     init(on outcome: RedisInspection.Outcome, in mode: DeploymentMode) throws(ConfigurationError) {
-        // With one Redis unavailable, findings about the other one may be wrong: some depend on both.
+        // While one Redis is unavailable, findings about the other one may be wrong, because some depend on both.
         guard !outcome.isUnavailable else {
             self = .wait(.redis, outcome.findings.filter { $0.subject == .connection })
             return
         }
         let (mistakes, isDevelopment) = (outcome.mistakes, mode == .development)
-        // In development only a refused connection keeps the gateway from starting.
+        // In development, only a refused connection prevents the start.
         let lasting = mistakes.filter { isDevelopment ? $0.subject == .connection : !Self.passing.contains($0.subject) }
         guard lasting.isEmpty else { throw ConfigurationError(lasting, in: mode) }
         // After a boot, this machine's clock is wrong until it has been synchronized.

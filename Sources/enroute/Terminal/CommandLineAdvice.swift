@@ -1,4 +1,4 @@
-// What ArgumentParser does not say about a wrong command line: that a value is empty, and which command or option was meant.
+// Details that ArgumentParser's errors lack: that a value is empty, and which command or option was probably meant.
 
 import ArgumentParser
 
@@ -6,14 +6,14 @@ import ArgumentParser
 struct CommandLineWords {
     let words: [String]
 
-    /// The most characters in which a name may differ from the one that was meant, as in `stauts`.
+    /// The maximum number of characters in which a name may differ from the one that was meant, as in `stauts`.
     private static let mostTypos = 2
 
-    /// No option and no argument may be empty. The usual cause is a variable of the shell that is not set.
+    /// Checks that no option and no argument is empty. The usual cause is a shell variable that is not set.
     ///
     /// - Throws: `ValidationError` that names the place.
     func requireValues() throws {
-        // The shell asks for completions of what has been typed so far.
+        // The shell requests completions for what has been typed so far.
         guard self.words.first?.hasPrefix("---completion") != true else { return }
         for (index, word) in self.words.enumerated() {
             let before = index > 0 ? self.words[index - 1] : ""
@@ -22,7 +22,7 @@ struct CommandLineWords {
             } else if word.isEmpty, before.hasPrefix("--") {
                 throw Self.empty(before)
             } else if word.isEmpty {
-                // Not the words before it: one may be a token.
+                // Without the previous words, because one may be a token.
                 throw Self.empty("Argument \(index + 1) of enroute")
             }
         }
@@ -32,10 +32,10 @@ struct CommandLineWords {
         ValidationError("\(place) must be a value that is not empty. If it is a variable of the shell, set it first.")
     }
 
-    /// Completes an error of ArgumentParser about a command or an option that does not exist.
+    /// Adds advice to an ArgumentParser error about an unknown command or option.
     ///
     /// - Parameter root: the command that the words belong to.
-    /// - Returns: the error, unchanged if nothing is known.
+    /// - Returns: the error, unchanged if there is no advice.
     func completing(_ error: String, of root: any ParsableCommand.Type) -> String {
         let isAboutNames = error.contains(
             /^Error: (Unexpected argument|\d+ unexpected arguments|Missing expected|Unknown option)/)
@@ -61,7 +61,7 @@ struct CommandLineWords {
         return rest.flatMap { Self.nearest(to: $0, of: names) }.map { "Did you mean '\($0)'?" }
     }
 
-    /// The command that the first words name, and the word after them unless it is an option.
+    /// The command that the first words name, and the next word unless it is an option.
     private func command(in root: any ParsableCommand.Type) -> (command: any ParsableCommand.Type, rest: String?) {
         var command = root
         for word in self.words {

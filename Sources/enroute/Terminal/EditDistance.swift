@@ -1,7 +1,7 @@
-// Compares names, to suggest the one that was meant.
+// Compares names, to suggest the one that was probably meant.
 
 extension String {
-    /// The Levenshtein distance: characters to add, remove or change. Cost: O(product of the lengths).
+    /// The Levenshtein distance: the number of characters to add, remove or change. Cost: O(product of the lengths).
     func editDistance(to text: String) -> Int {
         let (one, other) = (Array(self.utf8), Array(text.utf8))
         var row = Array(0...other.count)

@@ -33,8 +33,8 @@ nonisolated(nonsending) func exitingCleanly(_ body: () async throws -> Void) asy
     }
 }
 
-/// Runs the part of a command that logs. If the log is JSON, the error that ends the command is a line of it: a collector drops
-/// lines that are not JSON. Otherwise the error is left to `exitingCleanly`.
+/// Runs the part of a command that logs. If the log is JSON, the error that ends the command is logged as a line of it,
+/// because collectors drop lines that are not JSON. Otherwise `exitingCleanly` prints the error.
 nonisolated(nonsending) func loggingFailure(
     _ logger: Logger, as format: LogFormat, _ body: () async throws -> Void
 ) async throws {
@@ -47,7 +47,7 @@ nonisolated(nonsending) func loggingFailure(
     }
 }
 
-/// What to do about an error of a library that does not know the names of settings.
+/// Advice on an error of a library that does not know the names of settings.
 private func advice(on error: any Error) -> String {
     switch error {
     case GatewayServer.StartFailure.portTaken(_, _, let isManagement):
@@ -68,7 +68,7 @@ func exitCode(of error: any Error) -> ExitCode? {
     switch error {
     case is ExitCode, is ValidationError, is CleanExit: nil
     case is JourneyError, is StreetFileError, is StreetInputError, is NoSuchLink: .unusableInput
-    // The certificate may be valid by the right time: after a boot, this machine's clock is wrong until it has been synchronized.
+    // The certificate may already be valid: after a boot, this machine's clock is wrong until it has been synchronized.
     case TLSConfigurationError.notYetValid: .unavailable
     case is ConfigurationError, is TokenVerifier.Key.InvalidSetting, is TLSConfigurationError,
         is RedisAddress.Malformed,
@@ -83,12 +83,12 @@ func exitCode(of error: any Error) -> ExitCode? {
     }
 }
 
-/// A required service is unavailable. The text says what to do.
+/// A required service is unavailable. The text contains advice.
 struct Unavailable: Error, CustomStringConvertible {
     let description: String
 }
 
-/// A setting is invalid or missing. The text names it and says what it must be.
+/// A setting is invalid or missing. The text contains its name and the allowed values.
 struct ConfigurationError: Error, CustomStringConvertible {
     let description: String
     /// Whether a required setting is missing, rather than invalid.

@@ -1,5 +1,5 @@
-// Help texts are wrapped in the source like code. ArgumentParser wraps each line on its own, so a paragraph of several lines
-// would be ragged on a narrower terminal.
+// Help texts are wrapped in the source, like code. ArgumentParser wraps each line on its own, so on a narrower terminal
+// the paragraphs would be ragged.
 
 /// Joins the lines of each paragraph, so ArgumentParser can wrap it. Indented lines (examples) stay unchanged.
 func wrappable(_ text: String) -> String {

@@ -1,5 +1,5 @@
-// Output of commands, written with the system call: `FileHandle` crashes the process when the disk is full, which would crash
-// a gateway. Instead, a command that cannot write its result to standard output exits with another code.
+// Output of commands, written with the system call. `FileHandle` crashes the process when the disk is full, and would
+// crash a gateway. Instead, a command that cannot write its result exits with another code.
 
 import Foundation
 import Synchronization
@@ -18,8 +18,8 @@ enum Output {
         Self.complain("enroute: cannot write to standard output: \(String(cString: strerror(reason))).\n")
     }
 
-    /// Writes information that is not the result of the command to standard output, without waiting for a reader. A failure
-    /// does not change the exit code.
+    /// Writes information that is not the result of the command to standard output, without waiting for a reader. A
+    /// failure does not change the exit code.
     static func announce(_ text: String, onFailure: @escaping @Sendable (_ reason: String) -> Void) {
         Thread.detachNewThread {
             guard let reason = Self.put(text, to: STDOUT_FILENO) else { return }
@@ -27,8 +27,8 @@ enum Output {
         }
     }
 
-    /// Writes to standard error; in a process that logs, after the log lines. A failure is ignored, because there is nowhere
-    /// to report it.
+    /// Writes to standard error; in a process that logs, after the queued log lines. A failure is ignored, because
+    /// there is nowhere to report it.
     static func complain(_ text: String) {
         guard LogQueue.isInUse else {
             _ = Self.put(text, to: STDERR_FILENO)
@@ -38,11 +38,12 @@ enum Output {
         LogQueue.standardError.flush()
     }
 
-    /// Opens /dev/null as standard input, output and error where the parent closed them. Otherwise the next socket would get
-    /// such a descriptor, and log lines would be sent to a peer. Reading and writing fail as with closed ones.
+    /// Opens /dev/null as standard input, output and error if the parent closed them. Otherwise the next socket would
+    /// get such a descriptor, and log lines would be sent to a peer. The replacements are opened so that reading and
+    /// writing still fail.
     static func reserveClosedDescriptors() {
         for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(descriptor, F_GETFD) < 0 {
-            // The lowest free descriptor is this one.
+            // `open` uses the lowest free descriptor, which is this one.
             _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
         }
     }

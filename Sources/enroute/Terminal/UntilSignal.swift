@@ -1,8 +1,9 @@
-// Stops a command in an orderly way when it receives a signal: it stops its servers and removes its files.
+// Stops a command in an orderly way on a signal: it stops its servers and removes its files.
 
 import UnixSignals
 
-/// Runs `body` until it throws, or until SIGTERM or SIGINT. Then it is cancelled, and this function returns when it has ended.
+/// Runs `body` until it throws, or until SIGTERM or SIGINT. Then `body` is cancelled, and this function returns when it
+/// has ended.
 func untilSignal(_ body: @escaping @Sendable () async throws -> Void) async throws {
     let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
     try await withThrowingTaskGroup(of: Void.self) { group in

@@ -87,6 +87,6 @@ class Driver:
 
 if __name__ == "__main__":
     asyncio.run(Driver().run())
-    # Reading stdin may go on in a thread of its own.
+    # Reading stdin may continue in its own thread.
     sys.stdout.flush()
     os._exit(0)

@@ -12,14 +12,14 @@ from driver import Driver
 
 
 class NoSince(Client):
-    """Does not say which status it has seen."""
+    """Does not send which status it has seen."""
 
     def _send(self, message):
         super()._send({name: value for name, value in message.items() if name != "since"})
 
 
 class StatusTwice(Client):
-    """Takes the status of each snapshot for a new one."""
+    """Treats the status of each snapshot as a new one."""
 
     def _receive(self, message):
         if message["type"] in ("subscribed", "reset"):
@@ -29,7 +29,7 @@ class StatusTwice(Client):
 
 
 class LosesStatuses(Client):
-    """Does not read what it missed."""
+    """Does not read the events that it missed."""
 
     def _receive(self, message):
         if "snapshot" in message:
@@ -96,7 +96,7 @@ class StaysSubscribed(Client):
 
 
 class ShowsHidden(Client):
-    """Goes on showing the rider while tracking is paused."""
+    """Continues to show the rider while tracking is paused."""
 
 
 class ShowsOldLocations(Client):
@@ -114,7 +114,7 @@ class OwnClock(Client):
 
 
 class FloodsGateway(Client):
-    """Neither waits between attempts nor between messages."""
+    """Waits neither between attempts nor between messages."""
 
 
 class AlwaysComesBack(Client):
@@ -122,11 +122,11 @@ class AlwaysComesBack(Client):
 
 
 class ComesTooEarly(Client):
-    """Does not know that 4009 needs more time, nor what the gateway asks for."""
+    """Ignores that 4009 needs more time, and the time that the gateway requests."""
 
 
 class NeverComesBack(Client):
-    """Takes every close code for a final one."""
+    """Treats every close code as final."""
 
 
 # Each with the scripts that must find it.

@@ -1,5 +1,6 @@
-// A gateway without listener, TLS and Redis: one event loop that runs only when told to, and its connections. The handlers are
-// the real ones, assembled by the real `Connections`. Without Redis, every query of it fails immediately with `unavailable`.
+// A gateway without a listener, TLS and Redis: one event loop that runs only when told to, and its connections. The
+// handlers are the real ones, assembled by the real `Connections`. Without Redis, every query fails immediately with
+// `unavailable`.
 
 import Access
 import EnrouteWire

@@ -1,5 +1,5 @@
-// PROXY protocol headers: every prefix is undecided or agrees with the whole, bytes after the header change nothing, and a
-// reference that is written another way reads the same.
+// PROXY protocol headers. Every prefix is undecided or agrees with the whole, bytes after the header change nothing,
+// and a reference that is implemented differently gives the same result.
 
 import NIOCore
 

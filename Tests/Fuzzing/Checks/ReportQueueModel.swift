@@ -20,7 +20,7 @@ struct ReportQueueModel {
     /// Steps since the start.
     private(set) var now: UInt64 = 1
     private var credit: UInt64
-    /// What the last token was taken for.
+    /// The purpose for which the last token was taken.
     private var paidSequence: Int64 = -1
     private var paidJobs: [JobID] = []
     /// In sending order: the longest waiting first.

@@ -1,5 +1,5 @@
-// PROXY protocol headers, fuzzed: see Tests/Fuzzing/Checks/ProxyHeaderCheck.swift. libFuzzer is asked to run, so that this file
-// has a `main` as any program; `make test-long LONG=fuzz` gives it the folders of inputs.
+// Fuzzes PROXY protocol headers: see Tests/Fuzzing/Checks/ProxyHeaderCheck.swift. This file calls libFuzzer, so that it
+// has a `main` like any program; `make test-long LONG=fuzz` passes the folders of inputs.
 
 import CLibFuzzer
 import FuzzChecks

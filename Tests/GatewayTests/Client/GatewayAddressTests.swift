@@ -2,7 +2,7 @@ import Testing
 
 @testable import EnrouteClient
 
-/// The URLs with which a client names a gateway.
+/// The URLs of gateways, as clients give them.
 @Suite struct GatewayAddressTests {
     @Test(arguments: [
         ("wss://gateway.example", "gateway.example", 443, "gateway.example:443", true),

@@ -3,7 +3,7 @@ import NIOCore
 import NIOPosix
 import Testing
 
-/// Something that accepts connections and never answers.
+/// A server that accepts connections and never responds.
 @Suite struct SilentGatewayTests {
     @Test(arguments: ["ws", "wss"])
     func `connecting ends when its task is cancelled`(scheme: String) async throws {

@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The Swift code of the guide of EnrouteClient. Each block stands here between two marks, and runs against a gateway.
+/// The Swift code of the guide of EnrouteClient. Each block is here between two marks, and runs against a gateway.
 @Suite struct SwiftGuideTests {
     // MARK: the code of the guides
 
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    /// Runs code of a guide beside `body`, which gets what the code prints, until `body` is done.
+    /// Runs the guide's code beside `body`, which gets the code's output, until `body` is done.
     private static func beside(
         _ code: @escaping @Sendable () async throws -> Void, _ body: (Output) async throws -> Void
     ) async throws {

@@ -143,7 +143,7 @@ import Testing
             let publisher = LocationPublisher(live: client, settings: LiveStateSettings())
             /// Receives a location this far north, and advances the clock by 20 s.
             ///
-            /// - Returns: the arrival after all requests to Redis are answered.
+            /// - Returns: the arrival after Redis has replied to all requests.
             func pass(north: Double) async throws -> ArrivalEstimate {
                 let place = Coordinate(latitude: 41.9 + north, longitude: 12.5)!
                 // The lease is free.
@@ -183,7 +183,7 @@ import Testing
         }
     }
 
-    @Test func `what was learned about a walker is known after its only follower reconnects, also on another loop`()
+    @Test func `a walker is still recognized after its only follower reconnects, even on another loop`()
         async throws
     {
         try await Self.run { client, feed, stage, view in
@@ -245,14 +245,14 @@ import Testing
         try await Self.run { client, feed, stage, view in
             let position = try #require(try await feed.read(Self.job).get().position)
             let (jobs, keyspace) = ([Self.job] + (2...101).map { JobID("job-\($0)")! }, LiveStateSettings().keyspace)
-            /// The number of jobs that were calculated, or will be, after all requests to Redis are answered.
+            /// The number of jobs that were calculated, or will be, after Redis has replied to all requests.
             func calculated() async throws -> RESPValue {
                 // Stops, lease and result are three requests, one after the other on this connection.
                 for _ in 0..<4 { _ = try await feed.read(Self.job).get() }
                 let keys = jobs.map { RedisCommand.Word.text(keyspace.etaLease(of: $0)) }
                 return try await client.send(RedisCommand(["EXISTS"] + keys)).get()
             }
-            // For a followed job it is detected.
+            // Detects a followed job, so that the test is not empty.
             try await client.eventLoop.submit {
                 _ = stage.value.arrivals.viewRead(view.value, of: Self.job)
                 stage.value.passSecond()

@@ -137,7 +137,7 @@ import Testing
                                 try await Self.move(rider, job, number)
                                 let told = try await here.knownETA()
                                 said.append(told.at)
-                                // Both gateways receive the result from Redis with the same bytes.
+                                // Both gateways receive the result from Redis as the same bytes.
                                 _ = try await there.first { if case .eta(_, told) = $0 { true } else { nil } }
                             }
                             try await rider.send(.travel(job: job, active: false))
@@ -146,7 +146,7 @@ import Testing
                                 if case .tracking(_, .paused, _) = message { return true } else { return nil }
                             }
                             let milliseconds = try #require(said.last) - #require(said.first)
-                            // The first one, one for each lease since, and one that was running at the end.
+                            // The first query, one for each lease since, and one that was running at the end.
                             #expect(server.questions.count <= 2 + Int(milliseconds / Self.leaseMilliseconds))
                         }
                     }

@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `without a rider, before the acceptance and where it is switched off, there is none`() async throws {
+    @Test func `without a rider, before the acceptance and if it is switched off, there is no estimate`() async throws {
         for isOn in [true, false] {
             try await within {
                 try await RunningGateway.run(isSecure: false, { $0.arrivals.early.isOn = isOn }) { gateway in

@@ -9,7 +9,7 @@ import Testing
 @testable import ETA
 @testable import Gateway
 
-/// The way ahead, from an OSRM server to followers: who receives it, and when it is gone.
+/// The remaining route, from an OSRM server to followers: who receives it, and when it ends.
 @Suite struct RouteToFollowersTests {
     private static let start = Coordinate(latitude: 48.185, longitude: 16.377)!
     private static let door = Coordinate(latitude: 48.2351, longitude: 16.4138)!
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test
-    func `a follower receives the way to its destination, new ones from the rider's position, and none at the end`()
+    func `followers receive the route to their destination, at first from the rider's position, and none at the end`()
         async throws
     {
         try await Self.run { gateway in
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `with a stop before, operations and the rider see the way and the customer does not`() async throws {
+    @Test func `with an earlier stop, operations and the rider see the route and the customer does not`() async throws {
         try await Self.run { gateway in
             let first = try await gateway.travellingJob("job-1", kind: .delivery, at: Self.door)
             let second = try await ArrivalServiceTests.visit(gateway, "job-2")

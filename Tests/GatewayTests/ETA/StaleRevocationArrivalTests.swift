@@ -71,7 +71,7 @@ import Testing
                     _ = try await heard.knownETA()
                     _ = try await gateway.client.run("SET", gateway.settings.liveState.keyspace.control, "blind")
                     _ = try await heard.first { if case .degraded = $0 { true } else { nil } }
-                    // The rider becomes silent, so the arrival becomes doubtful on this gateway alone.
+                    // The rider becomes silent, so the arrival becomes uncertain on this gateway alone.
                     _ = try await heard.first { message -> Bool? in
                         if case .eta(_, let estimate) = message { #expect(estimate.state != .recalculating) }
                         if case .tracking(_, .stale, _) = message { return true }

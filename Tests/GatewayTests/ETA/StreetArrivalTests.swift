@@ -51,7 +51,7 @@ import Testing
                 #expect(eta.source == "streets" && eta.confidence == .medium)
                 // 8.3 km of street, at some 24 km/h.
                 #expect((900...1_700).contains(try #require(eta.seconds)))
-                // The way ahead takes as long as the estimate says, and the estimate has a range.
+                // The remaining route takes as long as the estimate, and the estimate has a range.
                 let (route, seconds) = try (#require(eta.route), #require(eta.seconds))
                 #expect(abs(route.seconds - seconds) < 60)
                 let (earliest, latest) = try (#require(eta.earliestAt), #require(eta.latestAt))

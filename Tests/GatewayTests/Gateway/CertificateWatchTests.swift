@@ -6,7 +6,7 @@ import Testing
 
 @testable import Gateway
 
-/// What the log says about a certificate that expires while a gateway runs.
+/// The log messages about a certificate that expires while a gateway runs.
 struct CertificateWatchTests {
     private let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
 

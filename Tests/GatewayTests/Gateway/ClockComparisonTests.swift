@@ -5,7 +5,7 @@ import Testing
 
 @testable import Gateway
 
-/// What operators learn about a clock that goes wrong while a gateway runs.
+/// The reports about a clock that goes wrong while a gateway runs.
 struct ClockComparisonTests {
     private static func reading(_ seconds: Int64) -> ClockReading {
         ClockReading(roundTrip: .zero, aheadMicroseconds: seconds * 1_000_000)
@@ -23,7 +23,7 @@ struct ClockComparisonTests {
     }
 
     @Test
-    func `a clock that is stepped is an error line that names this machine's clock, and its repair is a line too`() {
+    func `a clock that was stepped is logged as an error of this machine's clock, and so is its correction`() {
         let lines = RecordedLines()
         let clocks = ClockComparison(addresses: [.live: "a:1", .ledger: "b:1"], logger: lines.logger)
         for seconds in [0, 300, 300, 2, 0] as [Int64] { clocks.observe(Self.reading(seconds), of: .live) }

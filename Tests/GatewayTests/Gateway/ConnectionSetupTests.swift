@@ -1,4 +1,4 @@
-// What setting up a connection costs: segments and system calls.
+// The cost of setting up a connection: segments and system calls.
 
 import Foundation
 import TestSupport

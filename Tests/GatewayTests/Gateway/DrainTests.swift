@@ -7,7 +7,7 @@ import WebSocket
 
 @testable import Gateway
 
-/// The end of a graceful stop: every session gets its close frame, and the last log line says what happened.
+/// The end of a graceful stop: every session gets its close frame, and the last log line contains a summary.
 @Suite struct DrainTests {
     private static func stopped(_ lines: RecordedLines) throws -> [String: String] {
         let line = try #require(lines.all.last { $0.message == "stopped" })

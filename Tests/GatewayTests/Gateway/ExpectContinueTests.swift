@@ -39,7 +39,7 @@ import Testing
                 try socket.send(framing.hasPrefix("C") ? "abc" : "3\r\nabc\r\n0\r\n\r\n")
                 #expect(try Self.head(of: socket).hasPrefix("HTTP/1.1 404 "), "\(framing)")
             }
-            // Nothing to wait for.
+            // These requests have no body to wait for.
             try socket.send(Self.head("GET", "Expect: 100-continue"))
             #expect(try Self.head(of: socket).hasPrefix("HTTP/1.1 404 "))
         }

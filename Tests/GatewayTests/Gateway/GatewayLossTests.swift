@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    /// They are repaired, and `EnrouteFollowersBehind` would report a bug.
+    /// Such followers are repaired, and `EnrouteFollowersBehind` would report a bug.
     @Test func `followers that are behind because of an outage are not counted as mismatches`() async throws {
         try await RestartableRedis.running { live in
             try await RestartableRedis.running { ledger in

@@ -4,12 +4,13 @@ import TrafficControl
 
 @testable import Gateway
 
-/// Real balancers that pass connections through and name the client with the PROXY protocol.
+/// Real balancers that pass connections through and send the client's address with the PROXY protocol.
 @Suite(.needsMachine(for: .faults)) struct LayerFourBalancerTests {
     enum Balancer: String, CaseIterable {
         case haproxyVersion1, haproxyVersion2, nginx
 
-        /// More than any test lasts: a busy machine answers some checks late, and HAProxy would then refuse every client.
+        /// More than any test lasts: a busy machine responds late to some checks, and HAProxy would then refuse every
+        /// client.
         private static let failedChecks = 10_000
 
         var proxy: RunningProxy { self == .nginx ? .nginx : .haproxy }
@@ -71,7 +72,7 @@ import TrafficControl
                 try await balancer.proxy.run {
                     balancer.configuration(folder: $0, port: $1, gateway: gateway.port)
                 } _: { port in
-                    // One connection of each client is held open; a second one is closed without an answer.
+                    // One connection of each client is held open; a second one is closed without a response.
                     try await becomes("the balancer forwards") {
                         try await blocking { try Self.status(port, from: 2).hasPrefix("HTTP/1.1 404") }
                     }
@@ -104,7 +105,7 @@ import TrafficControl
         return try #require(value.flatMap { Int($0.1) })
     }
 
-    /// The answer to one request from 127.0.0.`host`; empty when the connection is closed without one.
+    /// The response to one request from 127.0.0.`host`; empty if the connection is closed without one.
     private static func status(_ port: Int, from host: UInt8) throws -> String {
         let socket = try RawSocket(port: port, from: host)
         try socket.send("GET /nothing HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")

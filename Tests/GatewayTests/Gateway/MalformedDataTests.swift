@@ -64,7 +64,8 @@ import Testing
                         }
                         let isRefused = !entry.tolerated.contains(value)
                         #expect(logged.isEmpty == !isRefused, "\(entry.name) \(key) \(value)")
-                        // Once for each command that met it: a session that ends here writes its counts by another script.
+                        // Once for each command that read it: a session that ends here writes its counts with another
+                        // script.
                         let commands = logged.map { "\($0.metadata["command"] ?? "")" }
                         #expect(Set(commands).count == commands.count, "\(entry.name) \(key) \(value) \(commands)")
                         #expect(logged.allSatisfy { $0.level == .error && $0.metadata["role"] != nil })

@@ -31,7 +31,7 @@ import TrafficControl
         }
     }
 
-    /// Everything a connection receives that sends `bytes` first.
+    /// Everything that a connection receives after it has sent `bytes`.
     private static func answer(_ gateway: RunningGateway, to bytes: [UInt8]) async throws -> String {
         let port = gateway.port
         return try await blocking {
@@ -101,7 +101,7 @@ import TrafficControl
         ),
         (false, "127.0.0.1", "PATCH / HTTP/1.1\r\n\r\n", ""),
     ])
-    func `a balancer and a gateway that do not agree are named in the log, once a minute, with what to do`(
+    func `a mismatch of balancer and gateway is logged once a minute, with the remedy`(
         isRequired: Bool, from: String, bytes: String, message: String
     ) async throws {
         let (lines, balancers) = (RecordedLines(), try TrustedProxies([from]))
@@ -135,7 +135,7 @@ import TrafficControl
         ("", "connection closed; its PROXY protocol header did not arrive in time"),
         ("PROXY TCP4 ", "connection closed; its PROXY protocol header did not arrive in time"),
     ])
-    func `a header that takes too long is in the log, once a minute, with what to do`(start: String, message: String)
+    func `a header that takes too long is logged once a minute, with the remedy`(start: String, message: String)
         async throws
     {
         let (lines, balancers) = (RecordedLines(), try TrustedProxies(["127.0.0.1"]))
@@ -195,7 +195,7 @@ import TrafficControl
         }
     }
 
-    @Test func `limits per address count the client that the header names, and not the balancer`() async throws {
+    @Test func `limits per address count the client in the header, and not the balancer`() async throws {
         try await Self.running(changing: {
             $0.limits.connectionsPerAddress = 1
         }) { gateway in
@@ -223,7 +223,7 @@ import TrafficControl
         }
     }
 
-    @Test func `REST limits the client that the header names`() async throws {
+    @Test func `REST limits the client in the header`() async throws {
         try await Self.running(changing: {
             $0.limits.refusedTokensPerAddressPerSecond = 1
             $0.limits.refusedTokensPerAddressBurst = 2

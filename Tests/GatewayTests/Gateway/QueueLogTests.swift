@@ -7,11 +7,11 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// What the log says about messages of a queue.
+/// The log messages about messages of a queue.
 @Suite struct QueueLogTests {
     private final class Receipts: Sendable { let count = Mutex(0) }
 
-    /// Answers the first request for messages with these, and no further one.
+    /// Responds to the first request for messages with these, and to no further one.
     private static func delivering(_ bodies: [String]) throws -> ProviderServer.Behaviour {
         let messages = bodies.enumerated().map {
             ["MessageId": "m-\($0.offset)", "ReceiptHandle": "r-\($0.offset)", "Body": $0.element]

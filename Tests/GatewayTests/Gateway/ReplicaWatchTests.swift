@@ -4,9 +4,9 @@ import Testing
 
 @testable import Gateway
 
-/// What operators learn when Redis loses a replica.
+/// The reports about a Redis that loses a replica.
 struct ReplicaWatchTests {
-    @Test func `a lost replica is a warning that says how many are left, and its return is a line too`() {
+    @Test func `a lost replica is a warning with the number that is left, and its return is logged too`() {
         let lines = RecordedLines()
         let watch = ReplicaWatch(addresses: [.live: "a:1", .ledger: "b:1"], logger: lines.logger)
         for replicas in [2, 2, nil, 2, 1, nil, 1, 2] { watch.observe(replicas, of: .ledger) }

@@ -45,8 +45,8 @@ import Testing
     }
 
     /// - Parameters:
-    ///   - keySets: 1 if both providers use the first issuer's set, 2 if each has a set of its own.
-    ///   - published: what both issuers publish at first.
+    ///   - keySets: 1 if both providers use the first issuer's set, 2 if each has its own set.
+    ///   - published: the keys that both issuers publish at first.
     private static func run(
         keySets: Int, _ published: KeyIssuer.Answer, maxRefusedTokens: Int = 1_000_000,
         _ body: @escaping @Sendable (Scenario) async throws -> Void
@@ -175,7 +175,7 @@ import Testing
         let (known, other) = (try await Pair("known"), try await Pair("other"))
         let stranger = try await Key("known", audience: "elsewhere")
         try await Self.run(keySets: 2, Pair.set([known])) { scenario in
-            // From now on the providers have different keys.
+            // From here on, the providers have different keys.
             scenario.second.publish(Pair.set([other]))
             scenario.clock.pass(seconds: 30)
             #expect(try await scenario.lets(in: try await other.access.token(), way: 0))

@@ -10,15 +10,15 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// A fault outside the gateway, such as a full disk or a provider with invalid responses, causes one error message that says
-/// what to do, and is counted in a metric.
+/// A fault outside the gateway, such as a full disk or a provider with invalid responses, causes one error message with
+/// advice, and is counted in a metric.
 @Suite struct VisibleFaultTests {
     @Test func `a ledger that cannot write to disk is logged once, counted and answered with 503`() async throws {
         let lines = RecordedLines()
         try await within {
             try await RunningGateway.run(isSecure: false, logger: lines.logger) { gateway in
                 let job = try await gateway.travellingJob()
-                // Redis renames its finished file to this name. A folder with the same name makes that fail.
+                // Redis renames its finished file to this name. A folder with the same name prevents that.
                 let folder = (try #require(gateway.redis).socketPath as NSString).deletingLastPathComponent
                 try FileManager.default.createDirectory(
                     atPath: "\(folder)/dump.rdb", withIntermediateDirectories: false)

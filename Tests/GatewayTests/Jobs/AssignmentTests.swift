@@ -181,7 +181,8 @@ import Testing
                     try await gateway.registerRider(rider, capacity: 2)
                     _ = try await Self.declare("online", rider, gateway)
                 }
-                // Tasks without a matching job: the gateway died after the zone was changed and before the job's record.
+                // Tasks without a matching job: the gateway died after it changed the zone and before it changed the
+                // job's record.
                 for (name, rider) in [("a", "rider-1"), ("b", "rider-2")] {
                     try await Self.job(name, gateway)
                     _ = try await gateway.riders.assign(

@@ -138,7 +138,7 @@ import Testing
             let other = try await Self.declare("offline", gateway, headers: ["Idempotency-Key: tap-1"])
             #expect(other.status == 422)
             #expect(try await Self.me(gateway).member("status") == "online")
-            // Without Redis the answer says that nothing was changed and when to retry.
+            // Without Redis, the response states that nothing was changed and when to retry.
             let redis = try #require(gateway.redis)
             kill(redis.processID, SIGKILL)
             let refused = try await Self.declare("offline", gateway)

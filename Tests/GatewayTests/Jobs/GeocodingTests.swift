@@ -178,7 +178,7 @@ import Testing
         }
     }
 
-    @Test func `an address that is not found, or not with certainty, gives no destination and says so`() async throws {
+    @Test func `an address not found with certainty gives no destination, and the job shows that`() async throws {
         try await ProviderServer.running(ProviderFixtures.mapbox) { server in
             try await Self.run(server) { gateway in
                 let unknown = try await Self.write(gateway, "job-1", #""address":"Nowhere 1""#)
@@ -207,7 +207,7 @@ import Testing
         }
     }
 
-    @Test func `an address is looked up again until the provider answers, and the rider is told what is wrong`()
+    @Test func `an address is looked up again until the provider responds, and the rider learns the reason meanwhile`()
         async throws
     {
         try await ProviderServer.running({ _ in .json("", status: 500) }) { server in
@@ -239,7 +239,7 @@ import Testing
         }
     }
 
-    @Test func `what is written meanwhile is not replaced by a lookup, and the address is not looked up again`()
+    @Test func `a lookup does not replace a later change, and the address is not looked up again`()
         async throws
     {
         try await ProviderServer.running({ _ in .json("", status: 500) }) { server in

@@ -42,7 +42,7 @@ import Testing
                 #expect(event.status == 422 && event.text.contains("are probably swapped"), "\(event)")
                 let missing = try await gateway.rest("GET", "/api/v1/jobs/j-1", by: "orders", .service)
                 #expect(missing.status == 404)
-                // The two values are sent one after the other.
+                // The two locations are sent one after the other.
                 let path = "/api/v1/jobs/j-2"
                 let first = try await gateway.rest(
                     "PUT", path, by: "orders", .service, #"{"kind":"delivery","customer":"anna",\#(place)}"#)

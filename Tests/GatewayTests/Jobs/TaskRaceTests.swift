@@ -8,8 +8,8 @@ import Testing
 @testable import Gateway
 @testable import Jobs
 
-/// A rider's task and the job's record are changed at two gateways at the same time. Afterwards they agree: the rider of an
-/// open job has the task, and nobody has that of a job that has ended.
+/// A rider's task and the job's record are changed at two gateways at the same time. Afterwards they agree: the rider
+/// of an open job has the task, and nobody has the task of a job that has ended.
 @Suite struct TaskRaceTests {
     private static let rider = PersonID("rider-1")!
     private static let other = PersonID("rider-2")!
@@ -104,14 +104,14 @@ import Testing
         }
     }
 
-    @Test func `an end that is finished late does not take the task of a job that was corrected meanwhile`()
+    @Test func `the late cleanup of an end does not remove the task of a job that was corrected meanwhile`()
         async throws
     {
         try await Self.run { gateway, first, second in
             let job = try await Self.order(1, first, at: Self.toDelivered)
             #expect(await Self.correct(job, to: .inTransit, second))
             let deadline = try await second.startTravel(job, by: Self.rider, on: .requests).get()
-            // What the first gateway had still to do about `delivered`.
+            // The work that the first gateway still had to do for `delivered`.
             try await first.finish(job, by: Self.actor).get()
             let (has, should) = try await Self.holders(of: job, gateway)
             #expect(has == [Self.rider.text] && should == has)
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func `a job that ends while it is handed over is nobody's task`() async throws {
+    @Test func `a job that ends while it is handed over leaves no task`() async throws {
         try await Self.run { gateway, first, second in
             for number in 0..<60 {
                 let job = try await Self.order(number, first, at: [.accepted])
@@ -189,7 +189,7 @@ import Testing
         }
     }
 
-    @Test func `a rider who cannot have the task of an open job loses the job`() async throws {
+    @Test func `a rider who cannot get the task of an open job is unassigned`() async throws {
         try await Self.run { gateway, first, _ in
             let job = try await Self.order(1, first, at: [.accepted])
             _ = try await gateway.riders.release(
@@ -202,7 +202,7 @@ import Testing
         }
     }
 
-    @Test func `a rider who moves to another zone while a job is assigned has the task where it is`() async throws {
+    @Test func `a rider who moves to another zone during an assignment has the task there`() async throws {
         try await Self.run { gateway, first, _ in
             let zones = ["rome", "milan"]
             for number in 0..<30 {
@@ -241,7 +241,7 @@ import Testing
         }
     }
 
-    @Test func `an erasure that is repeated erases what was left after the record`() async throws {
+    @Test func `a repeated erasure erases what was left after the record`() async throws {
         try await Self.run { gateway, first, _ in
             let job = try await Self.order(1, first, at: [.accepted])
             let erase = { first.erase(job, by: Self.actor) { _ in first.loop.makeSucceededVoidFuture() } }

@@ -13,7 +13,7 @@ import Testing
 @Suite(.serialized, .needsMachine(for: .faults)) struct TransitionRaceTests {
     private static let contenders = 1_000
     private static let job = JobID("job-1")!
-    /// Statuses that a delivery can repeatedly pass through, and some that are not allowed in between.
+    /// Statuses through which a delivery can pass repeatedly, and some that are not allowed in between.
     private static let wishes: [JobStatus] = [
         .accepted, .preparing, .allocationFailed, .preparing, .readyForPickup, .allocationFailed,
         .pendingVendorAcceptance,
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    /// Opens all connections, then sends all requests, then reads all answers.
+    /// Opens all connections, then sends all requests, then reads all responses.
     private static func ask(_ ports: [Int], _ requests: [String]) async throws -> [RESTResponse] {
         try await blocking {
             let sockets = try requests.indices.map { try RawSocket(port: ports[$0 % ports.count]) }

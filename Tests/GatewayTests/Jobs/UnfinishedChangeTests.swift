@@ -11,7 +11,7 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// Changes that the ledger has made and whose work at the live instance failed.
+/// Changes that the ledger has made, but whose work in the live instance failed.
 @Suite struct UnfinishedChangeTests {
     private static let order = JobID("order-1")!
     private static let path = "/api/v1/jobs/order-1"
@@ -50,7 +50,7 @@ import Testing
         _ gateway: RunningGateway, _ body: () async throws -> Void
     ) async throws {
         #expect(try await Self.isOpen(gateway))
-        // The feed is closed with SET, and nothing else of these changes needs it.
+        // The feed is closed with SET, and nothing else in these changes needs it.
         try await gateway.client.run("ACL", "SETUSER", "default", "-set")
         try await body()
         #expect(try await Self.isOpen(gateway))

@@ -9,7 +9,7 @@ import Testing
 @testable import Jobs
 @testable import Realtime
 
-/// Places that are far away from everything that is known of their zone.
+/// Places that are far from all known places of their zone.
 @Suite struct ZoneBoundTests {
     private static let destination = #""destination":{"lat":41.9,"lon":12.5}"#
     private static let swapped = #""destination":{"lat":12.5,"lon":41.9}"#
@@ -19,7 +19,7 @@ import Testing
             "PUT", "/api/v1/jobs/\(job)", by: "orders", .service, #"{"kind":"delivery","customer":"anna",\#(members)}"#)
     }
 
-    /// Three jobs that are on the zone's list.
+    /// Creates three jobs that are on the zone's list.
     private static func know(_ zone: String, _ gateway: RunningGateway) async throws {
         for number in 1...3 {
             let answer = try await Self.put(gateway, "\(zone)-\(number)", #""zone":"\#(zone)",\#(Self.destination)"#)
@@ -44,7 +44,7 @@ import Testing
                 #expect(event.status == 422 && event.text.contains("seem to be swapped"), "\(event)")
                 let missing = try await gateway.rest("GET", "/api/v1/jobs/j-1", by: "orders", .service)
                 #expect(missing.status == 404)
-                // The zone of a job that exists applies without being sent again, and to its pickup too.
+                // The zone of an existing job applies without being sent again, and to its pickup too.
                 for place in [Self.swapped, #""vendor":{"lat":-33.9,"lon":151.2}"#] {
                     let put = try await Self.put(gateway, "rome-1", place)
                     #expect(put.status == 422, "\(put)")

@@ -15,7 +15,7 @@ import Testing
     private static let rome = ZoneID("rome")!
     private static let rider = PersonID("rider-1")!
     private static let list = "zone:{rome}:jobs"
-    /// As if the job had changed for the last time long before the retention.
+    /// A time long before the retention, as if the job had last changed then.
     private static let longAgo: Int64 = 1_700_000_000_000
 
     /// Expects that this change renews the job's entry.
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `so does the end of travel mode at the time limit or because the job was revoked`() async throws {
+    @Test func `the end of travel mode by time limit or revocation keeps a job on its zone's list`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) {
                 $0.liveState.maxSharingDuration = .seconds(3)

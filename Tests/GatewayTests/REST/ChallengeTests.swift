@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func `a rejected token is named as the error, and a missing one is not`() async throws {
+    @Test func `a rejected token is reported as the error, and a missing one is not`() async throws {
         try await Self.run { gateway in
             let old = try await gateway.token("anna", .customer, lifetime: -120)
             let missing = try await gateway.rest("GET", Self.path, as: nil)
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `a revoked token is named as the error`() async throws {
+    @Test func `a revoked token is reported as the error`() async throws {
         try await Self.run { gateway in
             let token = try await gateway.token("anna", .customer)
             let revoked = try await gateway.rest("DELETE", "/api/v1/grants/users/anna", by: "olga", .ops)
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `a link that is refused is no rejected token`() async throws {
+    @Test func `a refused link is not reported as a rejected token`() async throws {
         try await Self.run { gateway in
             let job = try await gateway.travellingJob()
             let link = "Authorization: Link \(String(repeating: "0", count: 32))"
@@ -80,7 +80,7 @@ import Testing
         ("Link 00000000000000000000000000000000", "The Authorization scheme Link is not accepted here."),
         ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm5hIn0.c2ln", "Authorization does not start with Bearer."),
     ])
-    func `another scheme is named, and a token without a scheme is not repeated`(
+    func `another scheme is reported, and a token without a scheme is not repeated`(
         authorization: String, reason: String
     ) async throws {
         try await Self.run { gateway in

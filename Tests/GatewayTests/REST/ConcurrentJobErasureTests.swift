@@ -10,7 +10,7 @@ import Testing
 @testable import REST
 @testable import Realtime
 
-/// What others create while a job is erased.
+/// Links and ids that others create while a job is erased.
 @Suite struct ConcurrentJobErasureTests {
     /// Erases jobs while links to them are created.
     ///
@@ -59,7 +59,7 @@ import Testing
                 let jobs = (0..<6).map { "order-\($0)" }
                 let secrets = try await Self.erasedWhileShared(gateway, jobs)
                 for key in try await gateway.client.run("KEYS", "link:*").array?.compactMap(\.text) ?? [] {
-                    // A link that was listed and never written leaves this for a minute.
+                    // A link that was listed but never written leaves this for a minute.
                     let fields = try await gateway.client.run("HKEYS", key).array?.compactMap(\.text)
                     #expect(fields == ["dropped"], "\(key)")
                 }

@@ -11,7 +11,8 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// `POST jobs/{job}/corrections`: a job returns from a wrong status to the right one, with everything that belongs to it.
+/// `POST jobs/{job}/corrections`: a job returns from a wrong status to the correct one, with everything that belongs to
+/// it.
 @Suite struct CorrectionTests {
     private static let order = JobID("order-1")!
     private static let path = "/api/v1/jobs/order-1"
@@ -80,7 +81,7 @@ import Testing
                 let list = try await gateway.rest("GET", "/api/v1/jobs?zone=rome", by: "olga", .ops)
                 return list.text.contains(#""job":"order-1""#)
             }
-            // The lifecycle goes on from the corrected status.
+            // The lifecycle continues from the corrected status.
             try await Self.change(to: "delivered", gateway)
             #expect(try await Self.tasks(gateway).isEmpty)
         }
@@ -113,7 +114,7 @@ import Testing
             try await Self.order(gateway, at: Self.toTransit)
             let travel = try await gateway.rest("PUT", "\(Self.path)/travel", by: "rider-1", .rider)
             #expect(travel.status == 200)
-            // The feed is closed with SET, and nothing else of a correction needs it.
+            // The feed is closed with SET, and nothing else in a correction needs it.
             try await gateway.client.run("ACL", "SETUSER", "default", "-set")
             let failed = try await Self.correct(gateway, to: "ready_for_pickup")
             #expect(failed.status >= 500, "\(failed)")
@@ -125,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `followers receive a reset, and so does whoever has missed a correction`() async throws {
+    @Test func `followers receive a reset, and so does a client that missed a correction`() async throws {
         try await Self.run { gateway in
             try await Self.order(gateway, at: Self.toTransit)
             let travel = try await gateway.rest("PUT", "\(Self.path)/travel", by: "rider-1", .rider)
@@ -174,7 +175,7 @@ import Testing
             let first = try await Self.correct(gateway, to: "in_transit", headers: key)
             let again = try await Self.correct(gateway, to: "in_transit", headers: key)
             #expect(first.status == 200 && again.text == first.text)
-            // The stored answer was lost: the log knows the request.
+            // The stored response was lost, but the log contains the request.
             let kept = try await gateway.client.run("KEYS", "idempotency:*").array?.compactMap(\.text) ?? []
             for name in kept { try await gateway.client.run("DEL", name) }
             try await Self.change(to: "delivered", gateway)

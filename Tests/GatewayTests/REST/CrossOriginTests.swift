@@ -6,7 +6,8 @@ import Testing
 
 @testable import Gateway
 
-/// What browsers are told about pages of other origins. Tests/Browser/test_other_origins.py shows the same in Chromium.
+/// The headers that browsers get about pages of other origins. Tests/Browser/test_other_origins.py shows the same in
+/// Chromium.
 @Suite struct CrossOriginTests {
     private static let app = "https://app.example"
     private static let shell = "capacitor://localhost"
@@ -176,7 +177,7 @@ import Testing
         }
     }
 
-    /// The demo's stage is no setting: only `enroute demo` fills it.
+    /// The demo's stage is no setting: only `enroute demo` sets it.
     @Test func `the demo's stage may frame every page`() async throws {
         try await Self.run {
             $0.stageOrigins = try! AllowedOrigins(["http://127.0.0.1:8080"])

@@ -10,7 +10,8 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// What a customer may do besides following: leave the rider a note, and cancel. With a link only if the settings allow it.
+/// What a customer may do besides following: leave the rider a note, and cancel; with a link only if the settings allow
+/// it.
 @Suite struct CustomerActionTests {
     private static let order = JobID("order-1")!
     private static let path = "/api/v1/jobs/order-1"
@@ -88,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `others cannot write a note, and an ended job takes none`() async throws {
+    @Test func `others cannot write a note, and an ended job accepts none`() async throws {
         try await Self.run { gateway in
             let link = try await Self.order(gateway)
             for (person, role, status) in [
@@ -101,7 +102,7 @@ import Testing
                 let refused = try await Self.note(gateway, bad)
                 #expect(refused.status == 422 && refused.member("code") == "unprocessable", "\(bad): \(refused)")
             }
-            // With this setting a link only shows the job.
+            // With this setting, a link only shows the job.
             for (method, path, body) in [("PUT", "note", Self.body), ("POST", "status", #"{"status":"cancelled"}"#)] {
                 let guest = try await gateway.rest(method, "\(Self.path)/\(path)", as: nil, body, headers: [link])
                 #expect(guest.status == 401, "\(guest)")
@@ -116,7 +117,7 @@ import Testing
         }
     }
 
-    @Test func `the page says what the customer may do, by setting, credential and kind of job`() async throws {
+    @Test func `the page states what the customer may do, by setting, credential and kind of job`() async throws {
         for (setting, byLink, byToken) in [
             (CustomerAction.off, false, false), (.signedIn, false, true), (.links, true, true),
         ] {
@@ -133,7 +134,7 @@ import Testing
         }
     }
 
-    /// The entity tag that a page names with its note.
+    /// The entity tag that a page contains with its note.
     private static func tag(on page: String) throws -> String {
         let member = try #require(page.firstMatch(of: /"tag":"\\"([^\\"]+)\\""/), "\(page)")
         return "If-Match: \"\(member.1)\""
@@ -158,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func `only a page with which a note can be written names the tag of the job`() async throws {
+    @Test func `only a page that can write a note contains the job's entity tag`() async throws {
         try await Self.run { gateway in
             let link = try await Self.order(gateway)
             #expect(try await !Self.page(gateway, link).contains(#""tag":"#))
@@ -167,7 +168,7 @@ import Testing
         }
     }
 
-    @Test func `with the setting, a link writes the note and cancels, and can do nothing else`() async throws {
+    @Test func `with the setting, a link viewer can write the note and cancel, and nothing else`() async throws {
         try await Self.run(.links) { gateway in
             let link = try await Self.order(gateway)
             func ask(_ method: String, _ path: String, _ body: String, _ header: String) async throws -> RESTResponse {

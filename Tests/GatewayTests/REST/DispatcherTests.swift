@@ -7,7 +7,7 @@ import Testing
 
 /// What operations staff may decide about a job.
 @Suite struct DispatcherTests {
-    @Test func `operations staff assign a job to a rider and take it away, and cannot change its customer`()
+    @Test func `operations staff assign a job to a rider and unassign it, and cannot change its customer`()
         async throws
     {
         try await within {

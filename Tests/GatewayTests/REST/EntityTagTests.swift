@@ -54,7 +54,7 @@ import Testing
         #expect(EntityTag(Self.view(feed: Self.feed(id), now: now + 1000)) == shown)
     }
 
-    @Test func `nothing that a customer does not see can be guessed from the tag`() {
+    @Test func `the tag reveals nothing that a customer does not see`() {
         let place = PickupPlace(place: Coordinate(latitude: 1, longitude: 1), name: "Da Gino", address: "Via Appia 1")
         let views = [
             Self.view { $0.rider = PersonID("rider-2") }, Self.view { $0.rider = nil },

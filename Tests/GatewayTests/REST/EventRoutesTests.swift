@@ -165,7 +165,7 @@ import Testing
             #expect(try await sender.status() == "in_transit")
             let late = try await sender.send(Self.status("e-9", "accepted", second: 1))
             #expect(late.outcome == "superseded" && late.jobStatus == "in_transit")
-            // For a job that does not exist yet.
+            // The event is for a job that does not exist yet.
             #expect(try await sender.send(way[6]).status == 409)
             let metrics = try await sender.gateway.manage("/metrics").text
             #expect(metrics.contains(#"enroute_events_refused_total{reason="not_yet"}"#))

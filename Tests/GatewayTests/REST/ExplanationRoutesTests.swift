@@ -164,7 +164,7 @@ import Testing
                         #expect(answer.status == 200 && answer.member("complete") == false, "\(answer)")
                         #expect(answer.text.contains("The job is open: on_the_way."), "\(answer)")
                         #expect(answer.text.contains("Unknown: the live Redis is unavailable."), "\(answer)")
-                        // Perhaps a session of this rider is open.
+                        // A session of this rider may still be open.
                         let rider = try await stage.first.rest(
                             "GET", "/api/v1/riders/nobody/explanation", by: "olga", .ops)
                         #expect(rider.status == 200 && rider.member("complete") == false, "\(rider)")

@@ -1,4 +1,4 @@
-// The part of InterfaceAnswerTests about what customers write.
+// The part of InterfaceAnswerTests about the data that customers write.
 
 import Crypto
 import Foundation
@@ -13,8 +13,8 @@ extension InterfaceAnswerTests {
     static let push = try? PushSettings(
         key: PushKey(pem: P256.Signing.PrivateKey().pemRepresentation, contact: "mailto:ops@example.com"))
 
-    /// A note, and a browser that waits for the rider, of a job that is open and of one that has ended. After that, requests
-    /// for another state of the latter.
+    /// A note, and a browser that waits for the rider, for an open job and for one that has ended. After that, requests
+    /// based on another state of the latter.
     static func askAsCustomer(_ conversation: DocumentedClient) async throws {
         let note = try SampleRequest.good("writeNote")
         try await conversation.ask(200, note)

@@ -15,7 +15,7 @@ extension InterfaceAnswerTests {
             let good = try SampleRequest.good(operation.id)
             try await conversation.ask(400, good.with { $0.path += good.path.contains("?") ? "&token=x" : "?token=x" })
             if operation.statuses.contains(415) {
-                // The body is read only with a key where the operation has none.
+                // The body is read only with a key if the operation has none.
                 let compressed = good.with { $0.headers = ["Content-Encoding: gzip", SampleRequest.key] }
                 let refused = try await conversation.ask(415, compressed)
                 #expect(refused.headers["accept-encoding"] == "identity", "\(operation.id) \(refused)")
@@ -61,7 +61,7 @@ extension InterfaceAnswerTests {
         }
     }
 
-    /// Returns a request that reads a key. Creating a ticket or a code reads only the answer to an earlier request.
+    /// Returns a request that reads a key. Creating a ticket or a code reads only the response to an earlier request.
     private static func request(
         thatReadsAKey operation: OpenAPI.Operation, _ conversation: DocumentedClient
     ) async throws -> SampleRequest {
@@ -79,7 +79,7 @@ extension InterfaceAnswerTests {
         return request
     }
 
-    /// Gives the keys that an operation reads a type that Enroute never uses.
+    /// Replaces the keys that an operation reads with a type that Enroute never uses.
     private static func spoilKeys(of operation: OpenAPI.Operation, _ conversation: DocumentedClient) async throws {
         let (client, keyspace) = (conversation.gateway.client, conversation.gateway.settings.liveState.keyspace)
         let (rider, zone) = (PersonID("rider-1")!, ZoneID("rome")!)
@@ -93,7 +93,7 @@ extension InterfaceAnswerTests {
         for pattern in ["idempotency:*", "signin:*"] {
             keys += try await client.run("KEYS", pattern).array?.compactMap(\.text) ?? []
         }
-        // The gateway itself reads the revocations all the time.
+        // The gateway itself reads the revocations continuously.
         _ = try await client.run("DEL", keyspace.control)
         if operation.id.hasPrefix("revoke") { keys.append(keyspace.control) }
         for key in keys {

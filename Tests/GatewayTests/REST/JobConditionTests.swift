@@ -123,7 +123,7 @@ import Testing
                 let second = try await gateway.rest(
                     "PUT", note, by: "anna", .customer, #"{"note":"second"}"#, headers: [stale])
                 #expect(second.status == 412 && second.member("jobStatus") == "assigned", "\(second.text)")
-                // Whoever may not see the job learns nothing about its state.
+                // A person who may not see the job learns nothing about its state.
                 let other = try await gateway.rest(
                     "PUT", note, by: "bert", .customer, #"{"note":"second"}"#, headers: [stale])
                 #expect(other.status == 404, "\(other.text)")

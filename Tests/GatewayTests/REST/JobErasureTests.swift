@@ -11,7 +11,7 @@ import Testing
 @testable import REST
 @testable import Realtime
 
-/// `DELETE jobs/{job}`: nothing of the job stays, everybody who follows it is notified, and it can be created again.
+/// `DELETE jobs/{job}`: no data of the job stays, everybody who follows it is notified, and it can be created again.
 @Suite struct JobErasureTests {
     private static let path = "/api/v1/jobs/order-1"
     private static let verdicts = "job:{order-1}:verdicts"
@@ -54,7 +54,8 @@ import Testing
         ).get().value
     }
 
-    /// Events about riders are copies of the zone's log of changes. They contain ids of a rider and a job, and nothing else.
+    /// Events about riders are copies of the zone's log of changes. They contain the ids of a rider and a job, and
+    /// nothing else about the job.
     private static func expectOnlyRidersToNameTheJob(_ gateway: RunningGateway) async throws {
         for shard in 0..<EventStreams.shards {
             let events = try await gateway.ledger.events.read(shard: shard, after: "0-0").compactMap(\.event)
@@ -97,7 +98,7 @@ import Testing
             try await becomes("everything but the audit trail is gone") {
                 var left: [String] = []
                 for key in try await gateway.client.run("KEYS", "*").array?.compactMap(\.text) ?? [] {
-                    // What Redis forgets by itself within minutes, and what stays on purpose: the audit trail.
+                    // Data that expires within minutes, and data that stays on purpose: the audit trail.
                     let passes =
                         ["job:{order-1}", "job:{order-1}:travel", Self.verdicts].contains(key)
                         || key.hasPrefix("gateway")
@@ -111,7 +112,8 @@ import Testing
             #expect(record == ["fence", "erased"])
             let travel = try await gateway.client.run("GET", "job:{order-1}:travel").text
             #expect(travel?.contains("rider-1") != true)
-            // The rider's phone may have been refused after the erasure: counts and times, for at most a minute.
+            // The rider's phone may have been refused after the erasure; such counts and times stay for at most a
+            // minute.
             let refusals = try await gateway.client.run("HVALS", Self.verdicts).array?.compactMap(\.text) ?? []
             #expect(refusals.allSatisfy { Int64($0) != nil }, "\(refusals)")
             let remaining = try #require(try await gateway.client.run("PTTL", Self.verdicts).integer)
@@ -251,7 +253,7 @@ import Testing
                 _ = try await Self.travel(gateway)
                 let lists = ["jobs:rider:{rider-1}", "jobs:customer:{anna}", "zone:{rome}:jobs"]
                 #expect(try await Self.erase(gateway).status == 204)
-                // As when another gateway lists a job at the moment at which it is erased.
+                // As if another gateway listed a job at the moment when it is erased.
                 for list in lists { try await gateway.client.run("ZADD", list, "1795248617611", "order-1") }
                 for (path, person, role) in [
                     ("jobs/order-1", "anna", Role.customer), ("jobs/order-1/log", "anna", .customer),

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Gateway
 
-/// An order system names a rider in its data, and operations staff change the rider.
+/// An order system sends a rider in its data, and operations staff change the rider.
 @Suite struct JobHandOverTests {
     private static let path = "/api/v1/jobs/job-1"
     private static let job = #"{"kind":"delivery","customer":"anna","rider":"rider-1"}"#
@@ -42,7 +42,7 @@ import Testing
             let before = try await Self.record(gateway)
             let former = #"{"kind":"delivery","customer":"bert","rider":"rider-1","display":{"note":"new"}}"#
             let status = "If-Match: \"\(before.head)\""
-            // A status event and `*` name no rider.
+            // A status event and `*` identify no rider.
             for headers in [[], [status], ["If-Match: *"]] {
                 let refused = try await Self.put(gateway, former, headers: headers)
                 #expect(refused.status == 409 && refused.member("code") == "conflict", "\(refused)")

@@ -41,7 +41,7 @@ import Testing
         return (answer.status, jobs.compactMap { $0["job"] as? String }, answer.member("next"), answer.text)
     }
 
-    /// All pages.
+    /// Reads all pages.
     private static func all(
         _ gateway: RunningGateway, _ query: String, by person: String, _ role: Role
     ) async throws -> [String] {
@@ -57,8 +57,7 @@ import Testing
         throw BadMessage("the pages do not end")
     }
 
-    @Test func `people see their own jobs, newest first, and services see those of anybody and of zones`() async throws
-    {
+    @Test func `people list their own jobs, newest first, and services those of anybody and of zones`() async throws {
         try await Self.run { gateway in
             try await Self.create(gateway, "a", customer: "anna", rider: "rider-1")
             try await Self.create(gateway, "b", customer: "bert", rider: "rider-1")
@@ -85,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `I7: nobody lists what is not theirs`() async throws {
+    @Test func `I7: nobody can list another person's jobs`() async throws {
         try await Self.run { gateway in
             try await Self.create(gateway, "a", customer: "anna", rider: "rider-1")
             for (query, person, role) in [
@@ -131,7 +130,7 @@ import Testing
                     "POST", "/api/v1/jobs/\(name)/status", by: "orders", .service, #"{"status":"cancelled"}"#)
                 #expect(cancelled.status == 200)
             }
-            // Half of them got the same time.
+            // Half of them get the same time.
             for name in names.suffix(20) {
                 try await gateway.client.run("ZADD", "jobs:rider:{rider-1}", "1795248617611", name)
             }
@@ -220,7 +219,7 @@ import Testing
         }
     }
 
-    @Test func `a job changes lists with its rider and customer, and a reader removes what is stale`() async throws {
+    @Test func `a job changes lists with its rider and customer, and a reader removes stale entries`() async throws {
         try await Self.run { gateway in
             try await Self.create(gateway, "a", customer: "anna", rider: "rider-1")
             let assigned = try await gateway.rest(
@@ -253,7 +252,7 @@ import Testing
         }
     }
 
-    /// A gateway that dies after it listed a job leaves an entry too much, never one too few.
+    /// A gateway that dies after it listed a job leaves a surplus entry, never a missing one.
     @Test func `an entry without a job is left out, and garbage in a list fails nothing`() async throws {
         try await Self.run { gateway in
             try await Self.create(gateway, "a", customer: "anna", rider: "rider-1")

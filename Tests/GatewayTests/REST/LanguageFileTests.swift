@@ -61,7 +61,7 @@ import Testing
         (#""customer":7"#, "it must be a JSON object that contains only texts, lists and objects"),
         (#""direction":"up""#, "direction must be ltr or rtl"),
     ])
-    func `a mistake is named with its place`(members: String, reason: String) {
+    func `a mistake is reported with its path`(members: String, reason: String) {
         #expect(Self.fault(members) == reason)
     }
 

@@ -44,7 +44,7 @@ import Testing
             let log = try await Self.log(sender)
             #expect(log.count(where: { $0.status == .inTransit }) == 1 && log.last?.isLate == true)
             #expect(try await sender.gateway.ledger.recover(JobID("j1")!).get()?.record == before)
-            // A second report of a status that the log has is no news.
+            // A second report of a status that the log already has adds nothing.
             #expect(
                 try await Self.send(
                     sender, "s-again", "status", #"{"job":"j1","status":"delivered"}"#, second: 15) == "superseded")
@@ -64,7 +64,7 @@ import Testing
                 "POST", "/api/v1/jobs/j1/corrections", by: "olga", .ops,
                 #"{"status":"accepted","reason":"It was the wrong order."}"#)
             #expect(corrected.status == 200, "\(corrected)")
-            // From accepted, preparing is missing before this one.
+            // `preparing` is missing between `accepted` and this event.
             let old = Events.event("old", "status", #"{"job":"j1","status":"delivered"}"#, second: 20)
             let answer = try await sender.send(old)
             #expect(answer.outcome == "superseded" && answer.jobStatus == "accepted", "\(answer)")

@@ -3,7 +3,7 @@ import LiveState
 import TestSupport
 import Testing
 
-/// `DELETE /api/v1/grants/links/{id}`: whoever finds a leaked URL knows the secret, not the id.
+/// `DELETE /api/v1/grants/links/{id}`: a person who finds a leaked URL knows the secret, not the id.
 @Suite struct LinkRevocationTests {
     private static func link(
         of job: JobID, _ gateway: RunningGateway
@@ -29,7 +29,7 @@ import Testing
                     #expect(try await Self.revoke(isSecret ? link.secret : link.id, gateway).status == 204)
                     let entry = try #require(try await Self.revoked(gateway).last)
                     #expect(entry.revocation?.subject.id == link.id)
-                    // Repeating it is the same.
+                    // Repeating the request has the same result.
                     #expect(try await Self.revoke(isSecret ? link.secret : link.id, gateway).status == 204)
                     #expect(try await Self.revoked(gateway).allSatisfy { !$0.fields.contains(link.secret) })
                 }

@@ -7,8 +7,8 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// An order system that creates and updates jobs while the live instance is down. Jobs are stored at the ledger, so what was
-/// changed there is not answered with an error.
+/// An order system that creates and updates jobs while the live instance is down. Jobs are stored in the ledger, so a
+/// change there gets no error.
 @Suite(.needsMachine(for: .faults)) struct LiveOutageWritingTests {
     private static func running(
         _ body: @escaping @Sendable (RunningGateway, RestartableRedis) async throws -> Void
@@ -50,7 +50,7 @@ import Testing
                 "\(created)")
             let again = try await Self.post("j-1", to: gateway)
             #expect(again.status == 409 && again.text.contains("already exists"), "\(again)")
-            // Where the rider is remains unknown, so reading is still refused.
+            // The rider's location is unknown, so reading is still refused.
             let read = try await Self.send("GET", "jobs/j-1", to: gateway)
             #expect(read.status == 503 && read.headers["retry-after"] != nil, "\(read)")
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Gateway
 
-/// `jobs/{job}/operations-note`: what dispatchers write down about a job. Nobody else sees it.
+/// `jobs/{job}/operations-note`: notes that dispatchers write about a job. Nobody else sees them.
 @Suite struct OperationsNoteTests {
     private static let path = "/api/v1/jobs/order-1"
     private static let note = "/api/v1/jobs/order-1/operations-note"
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `the customer and the rider see nothing of a note`() async throws {
+    @Test func `neither the customer nor the rider can see a note`() async throws {
         try await Self.run { gateway in
             let written = try await gateway.rest("PUT", Self.note, by: "olga", .ops, #"{"text":"Suspicious."}"#)
             #expect(written.status == 200)
@@ -114,7 +114,7 @@ import Testing
 }
 
 extension InterfaceAnswerTests {
-    /// Exercises the documented answers about notes.
+    /// Exercises the documented responses about notes.
     static func writeNote(_ conversation: DocumentedClient) async throws {
         let note = try SampleRequest.good("writeOperationsNote")
         try await conversation.ask(200, try .good("readOperationsNote"))

@@ -2,7 +2,7 @@ import Testing
 
 @testable import REST
 
-/// The colours of an operator's brand.
+/// The colors of an operator's brand.
 @Suite struct PageColourTests {
     private static func colour(_ text: String) throws -> PageColour { try #require(PageColour(text)) }
 
@@ -10,21 +10,21 @@ import Testing
         let (white, black) = (try Self.colour("#ffffff"), try Self.colour("#000000"))
         #expect(white.contrast(with: black) == 21 && black.contrast(with: white) == 21)
         #expect(white.contrast(with: white) == 1)
-        // The example of the WCAG: #767676 is the lightest grey with 4.5 to 1 on white.
+        // The example of WCAG: #767676 is the lightest gray with a contrast of 4.5 to 1 on white.
         #expect(try Self.colour("#767676").contrast(with: white) >= 4.5)
         #expect(try Self.colour("#777777").contrast(with: white) < 4.5)
     }
 
     @Test(arguments: ["", "#", "#12345", "#1234567", "12345", "##12345", "#12345g", "#+12345", "#１２３４５６"])
-    func `only six hexadecimal digits are a colour`(text: String) { #expect(PageColour(text) == nil) }
+    func `only six hexadecimal digits are a color`(text: String) { #expect(PageColour(text) == nil) }
 
-    @Test func `a colour is written as it was read`() throws {
+    @Test func `a color is written in the form in which it was read`() throws {
         #expect(try Self.colour("#0A5bC4").css == "#0a5bc4")
         #expect(try Self.colour("0A5bC4").css == "#0a5bc4")
     }
 
     @Test(arguments: PageAccent.Theme.allCases)
-    func `text on an accent that is accepted is readable`(theme: PageAccent.Theme) throws {
+    func `text on an accepted accent is readable`(theme: PageAccent.Theme) throws {
         var accepted = 0
         for red in stride(from: 0, through: 255, by: 51) {
             for green in stride(from: 0, through: 255, by: 51) {

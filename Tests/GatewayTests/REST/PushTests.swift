@@ -12,9 +12,9 @@ import Webhooks
 @testable import Gateway
 @testable import Realtime
 
-/// Browsers that are notified when a rider is near, with a push service of our own.
+/// Browsers that are notified when a rider is near, with the test's own push service.
 @Suite(.serialized) struct PushTests {
-    /// A gateway whose push services are all this machine.
+    /// Runs a gateway whose push services are all on this machine.
     private static func run(
         allowed: [AddressRange] = [AddressRange("127.0.0.1")!],
         answers: @escaping ProviderServer.Behaviour = { _ in .json("{}", status: 201) },
@@ -94,7 +94,7 @@ import Webhooks
         }
     }
 
-    @Test func `a browser that waits no longer is not notified, and a stranger cannot remove it`() async throws {
+    @Test func `a removed browser is not notified, and a stranger cannot remove one`() async throws {
         try await Self.run { gateway, service in
             let (job, browser) = (try await gateway.travellingJob(), TestBrowser())
             #expect(try await Self.subscribe(browser, gateway, service).status == 200)
@@ -108,7 +108,7 @@ import Webhooks
         }
     }
 
-    @Test func `a push service that fails is asked again, and one whose browser is gone is not`() async throws {
+    @Test func `a push service that fails is tried again, and one without the subscription is not`() async throws {
         let failures = Failures()
         let answers: ProviderServer.Behaviour = { question in
             if question.uri == "/gone" { return .json("{}", status: 410) }
@@ -149,7 +149,7 @@ import Webhooks
     }
 
     @Test(arguments: Loss.allCases)
-    func `a browser whose customer has lost access is told nothing`(loss: Loss) async throws {
+    func `a browser whose customer has lost access is not notified`(loss: Loss) async throws {
         try await Self.run { gateway, service in
             let (job, browser) = (try await gateway.travellingJob(), TestBrowser())
             let made = try await gateway.rest("POST", "/api/v1/jobs/job-1/links", by: "anna", .customer)
@@ -234,7 +234,7 @@ import Webhooks
         }
     }
 
-    @Test func `a browser that has waited for its whole lifetime is told nothing, although a later one still waits`()
+    @Test func `a browser that has waited for its whole lifetime is not notified, although a later one still waits`()
         async throws
     {
         try await Self.run { gateway, service in
@@ -298,7 +298,7 @@ import Webhooks
                 "PUT", "/api/v1/jobs/job-1/push", by: "anna", .customer,
                 #"{"subscription":{"endpoint":"http://x","keys":{"p256dh":"","auth":""}}}"#)
             #expect(bad.status == 422 && bad.text.contains("must start with https://"), "\(bad.text)")
-            // In JSON, each of them would be stored as two bytes.
+            // In JSON, each of these characters would be stored as two bytes.
             let quotes = String(repeating: #"\""#, count: 980)
             let quoted = try await gateway.rest(
                 "PUT", "/api/v1/jobs/job-1/push", by: "anna", .customer,
@@ -312,7 +312,7 @@ import Webhooks
         }
     }
 
-    @Test func `a gateway without a key says that it sends no messages`() async throws {
+    @Test func `a gateway without a key reports that it sends no push messages`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 _ = try await gateway.travellingJob()

@@ -7,10 +7,10 @@ import Testing
 
 /// The fields RateLimit and RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers).
 @Suite struct RateLimitFieldTests {
-    @Test func `answers say what is left of the rate limit, and count down to the refusal`() async throws {
+    @Test func `responses contain the rest of the rate limit, down to the refusal`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) {
-                // Slow enough that nothing accrues meanwhile.
+                // So slow that nothing accrues meanwhile.
                 ($0.limits.requestsPerPersonPerSecond, $0.limits.requestsPerPersonBurst) = (1, 300)
                 ($0.limits.anonymousRequestsPerAddressPerSecond, $0.limits.anonymousRequestsPerAddressBurst) = (2, 7)
             } _: { gateway in
@@ -26,7 +26,7 @@ import Testing
                 #expect([298, 299].contains(left[1].remaining))
                 let other = try await gateway.rest("GET", "/api/v1/jobs/none", by: "ben", .customer)
                 #expect(other.headers["ratelimit"]?.hasPrefix(#""person";r=299;"#) == true)
-                // Services have no limit, so there is nothing to say.
+                // Services have no limit, so they get no field.
                 let service = try await gateway.rest("GET", "/api/v1/jobs/none", by: "orders", .service)
                 #expect(service.headers["ratelimit"] == nil && service.headers["ratelimit-policy"] == nil)
                 let visitor = try await gateway.rest("POST", "/api/v1/sign-ins/redeem", as: nil, #"{"code":"x"}"#)

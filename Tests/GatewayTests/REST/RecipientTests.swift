@@ -6,7 +6,7 @@ import Testing
 
 @testable import Gateway
 
-/// `recipient` of a job: whom the rider delivers to or visits.
+/// `recipient` of a job: the person to whom the rider delivers, or whom the rider visits.
 @Suite struct RecipientTests {
     private static let order = JobID("order-1")!
     private static let path = "/api/v1/jobs/order-1"

@@ -9,7 +9,7 @@ import Testing
 @testable import REST
 @testable import Realtime
 
-/// What the audit trail says about positions that were read over REST.
+/// The audit entries about positions that were read over REST.
 @Suite struct RecordedReadsTests {
     private static func read(_ number: Int) -> RecordedReads.Read {
         .init(job: JobID("job-\(number)")!, person: PersonID("anna")!, role: .customer)
@@ -63,7 +63,7 @@ import Testing
             return answer
         }
 
-        /// Reads the job, whose position the answer must contain.
+        /// Reads the job. The response must contain the position.
         func see(by person: String, _ role: Role) async throws {
             let answer = try await self.ask("GET", self.path, by: person, role)
             let position = answer.member("position", as: [String: Any].self)
@@ -74,7 +74,7 @@ import Testing
     /// Runs the requests while a rider is connected.
     ///
     /// - Parameter shares: whether the rider has shared a position.
-    /// - Returns: every entry about an access that the gateway has written until it stopped.
+    /// - Returns: every entry about an access that the gateway has written before it stopped.
     private static func accesses(
         shares: Bool = true, during requests: @escaping @Sendable (Stage) async throws -> Void
     ) async throws -> [AuditStreams.StoredEntry] {
@@ -95,7 +95,7 @@ import Testing
                             }
                         }
                         try await requests(stage)
-                        // A stopping gateway writes what it has recorded.
+                        // A stopping gateway writes the entries that it has recorded.
                         gateway.drain()
                         _ = try? await answers.first { _ in nil as Bool? }
                     }
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    /// The number of minutes, by the clock, from a time until now.
+    /// The number of minutes on the clock from a time until now.
     private static func minutes(since start: Date) -> Int {
         let period = Double(RecordedReads.periodMilliseconds) / 1000
         return Int(Date.now.timeIntervalSince1970 / period) - Int(start.timeIntervalSince1970 / period) + 1

@@ -9,11 +9,11 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// B6: whose request an Idempotency-Key repeats, and for how long its answer is stored.
+/// B6: whose request an Idempotency-Key repeats, and for how long its response is stored.
 @Suite struct RepeatedRequestScopeTests {
     /// A new token of Anna's.
     ///
-    /// - Parameter job: the only job it reaches; `nil` for all of hers.
+    /// - Parameter job: the only job to which it gives access; `nil` for all of hers.
     private static func token(_ gateway: RunningGateway, job: String? = nil) async throws -> String {
         try await gateway.mint.token(
             for: PersonID("anna")!, role: .customer, now: Int64(Date.now.timeIntervalSince1970),
@@ -53,7 +53,7 @@ import Testing
         Set(try await gateway.client.send(["KEYS", "idempotency:*"]).get().array?.compactMap(\.text) ?? [])
     }
 
-    /// For how many ms the answer to a new request is stored.
+    /// For how many ms the response to a new request is stored.
     private static func retention(
         _ gateway: RunningGateway, _ path: String, by person: String, _ role: Role, _ body: String, status: Int
     ) async throws -> Int64 {

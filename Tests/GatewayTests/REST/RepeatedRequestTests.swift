@@ -32,7 +32,7 @@ import Testing
             ask.method, ask.path, by: ask.person, ask.role, body ?? ask.body, headers: ["Idempotency-Key: \(key)"])
     }
 
-    /// Every operation with an idempotency key, in an order in which each can succeed, with another body for it.
+    /// Every operation with an idempotency key, in an order in which each can succeed, and another body for it.
     private static let asks: [(ask: Ask, other: String)] = [
         (
             Ask("POST", "/api/v1/jobs", "orders", .service, #"{"job":"j-1","kind":"delivery","customer":"anna"}"#),
@@ -171,7 +171,7 @@ import Testing
             try await RunningGateway.run(isSecure: false) { gateway in
                 let body = #"{"job":"j-1","kind":"delivery","customer":"anna"}"#
                 let ask = Ask("POST", "/api/v1/jobs", "orders", .service, body)
-                // The crashed gateway has claimed the key and created the job, but not responded.
+                // The crashed gateway has claimed the key and created the job, but has not responded.
                 let key = IdempotencyRecords.Key(Self.key("k"), of: PersonID("orders")!, role: "service")
                 let records = IdempotencyRecords(writes: gateway.client, settings: gateway.settings.liveState)
                 let question = Array("POST /api/v1/jobs\n\(body)".utf8)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Gateway
 
-/// What a client reads about a body that cannot be used.
+/// The errors about a body that cannot be used.
 @Suite struct RequestBodyTests {
     private static let path = "/api/v1/jobs"
     private static let job = #"{"job":"job-1","kind":"service","customer":"anna"}"#

@@ -10,7 +10,7 @@ import Testing
 @testable import Realtime
 @testable import REST
 
-/// The tracking page as rendered by the server.
+/// The customer's page as the server renders it.
 @Suite struct TrackingPageTests {
     private static func run(
         _ change: @escaping @Sendable (inout GatewaySettings) -> Void = { _ in },
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func `pages have the operator's logo, colours and support link, and the customer's page the name`()
+    @Test func `pages have the operator's logo, colors and support link, and the customer's page the name`()
         async throws
     {
         try await Self.run {

@@ -10,7 +10,7 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// Walks the documented hot path with one location, so the documentation cannot become wrong unnoticed.
+/// Follows one location along the documented hot path, so that the documentation cannot become wrong unnoticed.
 @Suite struct HotPathTests {
     @Test(arguments: [true, false])
     func `one location passes every station of the hot path in order, from the rider's socket to the follower's`(

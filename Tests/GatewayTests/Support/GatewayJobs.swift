@@ -3,7 +3,7 @@ import Jobs
 import LiveState
 
 extension RunningGateway {
-    /// The operations on jobs, as this gateway makes them.
+    /// The operations on jobs, as this gateway performs them.
     func jobs() -> JobService {
         let settings = self.settings.liveState
         return JobService(

@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `an expired token from a locked-out address is answered as expired`() async throws {
+    @Test func `an expired token from a locked-out address is rejected as expired`() async throws {
         try await Self.run { gateway in
             let old = try await gateway.token("anna", .customer, lifetime: -120)
             try await Self.lockOut(gateway)
@@ -197,7 +197,7 @@ import Testing
         }
     }
 
-    @Test func `a refresh beyond the rate of verifications is answered with rate_limited, and the session goes on`()
+    @Test func `a refresh beyond the rate of verifications is answered with rate_limited, and the session continues`()
         async throws
     {
         try await Self.run { gateway in

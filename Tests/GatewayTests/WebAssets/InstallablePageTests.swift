@@ -7,10 +7,10 @@ import Testing
 @testable import REST
 @testable import WebAssets
 
-/// What makes the pages ones that can be installed.
+/// What makes pages installable.
 @Suite struct InstallablePageTests {
-    /// Width and height by the head of a PNG, and the pixels of one of 8 bits a channel without filters; by a reader of its
-    /// own, so that what is drawn is not judged by who drew it.
+    /// The width and height in the head of a PNG, and its pixels if it has 8 bits per channel and no filters. An
+    /// independent reader, so that the code that draws is not judged by itself.
     private static func pixels(_ png: [UInt8]) throws -> (width: Int, rows: [[UInt8]]) {
         let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-icon-\(UUID()).png")
         try Data(png).write(to: folder)
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test
-    func `the icons are whole pictures: a pin in the middle, and round corners but where the system cuts its own`()
+    func `each icon is a complete image: a pin in the middle, and round corners unless the system cuts its own`()
         throws
     {
         for (png, size, isMaskable) in [
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `each page has a manifest of its own, whose icons are there`() async throws {
+    @Test func `each page has its own manifest, whose icons exist`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 for page in ["track", "rider", "ops"] {
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `D35: the operator's name is that of the installed pages, and browsers find an icon`() async throws {
+    @Test func `D35: installed pages have the operator's name, and browsers find an icon`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false, { $0.brand.name = "Da Gino" }) { gateway in
                 for (page, name) in [
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test func `a page that names its manifest itself is told which one, and a deployment may have its own`()
+    @Test func `a page's own link to the manifest gets the page's name, and a deployment may have its own manifest`()
         async throws
     {
         let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-pages-\(UUID())")
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test func `the service worker may control what is in its own folder, and is asked for again each time`()
+    @Test func `the service worker may control its own folder, and browsers revalidate it each time`()
         async throws
     {
         try await within {

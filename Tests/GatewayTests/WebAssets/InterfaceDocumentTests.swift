@@ -16,13 +16,13 @@ import Webhooks
 @testable import WebAssets
 import Telemetry
 
-/// The documents as such; what the gateway answers is compared with them in InterfaceAnswerTests.
+/// The documents themselves. InterfaceAnswerTests compares them with the responses of a gateway.
 @Suite struct InterfaceDocumentTests {
     private static func documents() throws -> [JSONValue] {
         [try JSONValue(json: InterfaceDocument.openAPI.json), try JSONValue(json: InterfaceDocument.asyncAPI.json)]
     }
 
-    /// Everything below `value`, and itself.
+    /// `value` and everything below it.
     private static func all(_ value: JSONValue) -> [JSONValue] {
         [value] + (value.array ?? []).flatMap(Self.all) + (value.object ?? [:]).values.flatMap(Self.all)
     }
@@ -75,7 +75,7 @@ import Telemetry
         }
     }
 
-    @Test func `both documents are answered to everybody, and not again to who has them`() async throws {
+    @Test func `everybody can read both documents, and a client that has one gets 304`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 for (path, document) in [
@@ -93,8 +93,7 @@ import Telemetry
         }
     }
 
-    @Test func `a path that is there, asked with another method, is answered with those that may be used`() async throws
-    {
+    @Test func `a request with an unsupported method gets 405 with the supported ones`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 for (method, path, allowed) in [
@@ -103,11 +102,11 @@ import Telemetry
                 ] {
                     let answer = try await gateway.rest(method, path, as: nil)
                     #expect(answer.status == 405 && answer.headers["allow"] == allowed, "\(method) \(path): \(answer)")
-                    // B11: a code of its own.
+                    // B11: this error has its own code.
                     if method != "HEAD" { #expect(answer.text.contains(#""method_not_allowed""#), "\(answer)") }
                     #expect(answer.headers["content-type"] == Problem.mediaType)
                 }
-                // The last one was 405 with its own method in Allow: found by Tests/Hostile.
+                // The last of these paths got 405 with its own method in Allow; found by Tests/Hostile.
                 for path in ["/", "/api/v1", "/api/v1/jobs/j1/none", "/api/v1/jobs/j1/log/more", "/assets/leaflet"] {
                     let answer = try await gateway.rest("GET", path, as: nil)
                     #expect(answer.status == 404 && answer.headers["allow"] == nil, "\(path): \(answer)")
@@ -116,8 +115,7 @@ import Telemetry
         }
     }
 
-    @Test func `every reference leads somewhere, and every schema, parameter, header and answer is referred to`() throws
-    {
+    @Test func `every reference resolves, and every schema, parameter, header and response is used`() throws {
         for document in try Self.documents() {
             let references = Set(Self.all(document).compactMap { $0["$ref"]?.text })
             for reference in references { #expect(document.at(reference) != nil, "\(reference)") }
@@ -129,7 +127,7 @@ import Telemetry
         }
     }
 
-    /// What one of the two documents has for the other: schemas.json is in both.
+    /// Whether one of the two documents has it for the other, because schemas.json is part of both.
     private static func isShared(_ name: String, _ document: JSONValue) -> Bool {
         [
             "PersonID", "ZoneID", "Location", "Fix", "EndReason", "UnavailableReason", "ProximityState", "RiderChange",
@@ -137,7 +135,7 @@ import Telemetry
         ].contains(name)
     }
 
-    @Test func `every example is as its schema says`() throws {
+    @Test func `every example matches its schema`() throws {
         for document in try Self.documents() {
             let schema = JSONSchema(document: document, isClosed: true)
             var count = 0

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Gateway
 
-/// What holds answers to the document: above all, that it refuses.
+/// The validator of responses: above all, that it refuses undocumented ones.
 @Suite struct OpenAPITests {
     private static let trace = "traceresponse: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     private static let ticket = #"{"ticket":"5f0c2e7a91b34d6688e0c1a2b3d4e5f6","expiresInSeconds":60}"#
@@ -14,7 +14,7 @@ import Testing
         return operation.faults(of: RESTResponse(Array("\(head)\r\n\r\n\(body)".utf8)))
     }
 
-    @Test func `an answer that is as documented has no faults`() throws {
+    @Test func `a documented response has no faults`() throws {
         #expect(try Self.faults(201, [Self.trace, Self.json], Self.ticket) == [])
     }
 
@@ -30,7 +30,7 @@ import Testing
             (201, [trace, json], ticket.replacing("60", with: "61"), "expiresInSeconds: maximum is"),
             (201, [trace, json], ticket.replacing("}", with: #","more":1}"#), "more is not documented"),
         ] as [(Int, [String], String, String)])
-    func `an answer that differs from the document is told how`(
+    func `the faults of an undocumented response say how it differs`(
         status: Int, headers: [String], body: String, fault: String
     ) throws {
         let faults = try Self.faults(status, headers, body)

@@ -6,17 +6,17 @@ import Testing
 @testable import Realtime
 @testable import WebAssets
 
-/// Files of the pages as they come over the wire.
+/// Files of the pages as they are sent.
 @Suite struct PageCompressionTests {
     @Test(arguments: [
         ("gzip", true), ("br, gzip;q=0.5", true), ("GZIP", true), ("x-gzip", true), ("deflate , gzip ; q=1", true),
         ("", false), ("identity", false), ("gzip;q=0", false), ("gzip; q=0.000", false), ("br, zstd", false),
     ])
-    func `who takes gzip says so`(header: String, isTaken: Bool) {
+    func `an Accept-Encoding header accepts or rejects gzip`(header: String, isTaken: Bool) {
         #expect(PageCompression.isTaken(by: header) == isTaken)
     }
 
-    @Test func `what would not be shorter is sent as it is`() {
+    @Test func `a file that compression would not shorten is sent unchanged`() {
         var generator = SystemRandomNumberGenerator()
         #expect(PageCompression.gzip([UInt8](repeating: 32, count: PageCompression.shortest - 1)) == nil)
         #expect(PageCompression.gzip((0..<4096).map { _ in generator.next() as UInt8 }) == nil)
@@ -24,7 +24,7 @@ import Testing
         #expect(packed?.prefix(2) == [0x1F, 0x8B])
     }
 
-    @Test func `a file is compressed for who takes that, with a tag of its own`() async throws {
+    @Test func `a file is compressed for clients that accept it, with its own entity tag`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let plain = try await gateway.rest("GET", "/assets/enroute.js", as: nil)
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `a file of the deployment's that is too long is as if it were not there`() throws {
+    @Test func `a deployment's file that is too long counts as missing`() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-pages-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }

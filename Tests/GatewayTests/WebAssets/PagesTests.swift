@@ -7,9 +7,9 @@ import Testing
 @testable import REST
 @testable import WebAssets
 
-/// The pages' files, and what a browser is told with each.
+/// The pages' files, and the headers that browsers get with each.
 @Suite struct PagesTests {
-    /// A folder of a deployment's own.
+    /// Runs `body` with a deployment's own folder.
     private static func withFolder(_ body: (URL) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-pages-\(UUID())")
         try FileManager.default.createDirectory(
@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: [("web", Set(EmbeddedFiles.pages.keys)), ("api", Set(EmbeddedFiles.documents.keys))])
-    func `every file of the folder is embedded, as it is`(folder: String, embedded: Set<String>) throws {
+    func `every file of the folder is embedded unchanged`(folder: String, embedded: Set<String>) throws {
         let folder = Checkout.root.appending(path: "Sources/WebAssets/\(folder)")
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
         #expect(Set(names) == embedded)
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `a file of the folder takes the place of the built-in one, and is read at each request`() async throws {
+    @Test func `a file of the folder replaces the built-in one, and is read at each request`() async throws {
         try await Self.withFolder { folder in
             let pages = folder.appending(path: "pages")
             try await within {
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `nothing outside the folder is served, nor anything hidden in it`() async throws {
+    @Test func `no file outside the folder and no hidden file in it is served`() async throws {
         try await Self.withFolder { folder in
             let pages = folder.appending(path: "pages")
             for place in [folder.appending(path: "secret.css"), pages.appending(path: ".secret.css")] {
@@ -84,8 +84,7 @@ import Testing
         }
     }
 
-    @Test func `every answer tells browsers to load from here alone, to keep quiet and to index nothing`() async throws
-    {
+    @Test func `every response forbids other origins, referrers and indexing`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 for path in ["/track/job-1", "/rider", "/ops", "/assets/track.js", "/none", "/api/v1/jobs/job-1"] {

@@ -12,7 +12,7 @@ import Testing
 @Suite struct PathPrefixTests {
     private static let gateway = "https://example.com/shop"
 
-    /// The path at the gateway to which an address in a document leads.
+    /// The gateway's path to which a URL in a document leads.
     private static func target(of address: String, in path: String) throws -> String {
         let document = try #require(URL(string: Self.gateway + path))
         let target = try #require(URL(string: address, relativeTo: document)).absoluteString
@@ -20,7 +20,7 @@ import Testing
         return String(target.dropFirst(Self.gateway.count))
     }
 
-    /// The addresses of this host in the HTML of a page.
+    /// The URLs of this host in a page's HTML.
     private static func addresses(in html: String) -> [String] {
         html.matches(of: /\s(?:href|src)="([^"#]+)"/).map { String($0.output.1) }.filter { !$0.contains(":") }
     }

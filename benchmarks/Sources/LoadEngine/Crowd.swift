@@ -105,7 +105,7 @@ public final class Crowd {
 
     func mayBePublished(_ payload: UnsafeRawBufferPointer) -> Bool { payload.starts(with: self.beginning) }
 
-    /// The number of the first published message, and where it ends. A frame may contain several.
+    /// The number of the first published message, and the offset of its end. A frame may contain several.
     @inline(__always)
     func number(in payload: UnsafeRawBufferPointer) -> (number: UInt64, end: Int)? {
         let found = self.marker.withUnsafeBytes {

@@ -119,7 +119,7 @@ extension Crowd {
     }
 }
 
-/// What happened to the connections that did not read.
+/// The outcome for the connections that did not read.
 public struct SlowFigures: Codable, Sendable {
     public var connections: Int
     /// By close code, after they resumed reading.

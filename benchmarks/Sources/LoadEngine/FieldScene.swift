@@ -3,7 +3,7 @@
 
 internal import Glibc
 
-/// The size of a fleet, and what its riders do.
+/// The size of a fleet, and the activities of its riders.
 public struct FieldScene: Sendable {
     public enum Kind: String, CaseIterable, Sendable {
         /// Riders are online in zones, their jobs have destinations: heartbeats, places and arrival times.
@@ -93,7 +93,7 @@ struct Fleet {
         }
     }
 
-    /// What each rider sends.
+    /// The report that each rider sends.
     var reports: [String] {
         (0..<self.scene.riders).map { CrowdPublisher.report(of: self.jobs(ofRider: $0).map(self.job)) }
     }

@@ -26,7 +26,7 @@ protocol Pollable: AnyObject {
 
 /// Work with its own schedule.
 protocol Ticker: AnyObject {
-    /// Does what is due and returns the time of the next work, in ns of the monotonic clock.
+    /// Does the work that is due, and returns the time of the next work, in ns of the monotonic clock.
     func tick(_ now: UInt64) -> UInt64
 }
 

@@ -1,4 +1,4 @@
-// A measured server, Enroute or another: what is needed to give all of them the same load.
+// A measured server, Enroute or another: the data needed to give all of them the same load.
 
 internal import Glibc
 
@@ -20,14 +20,14 @@ public struct Peer: Measurable {
     public var target: Target
     public var dial: Dial
     public var publishing: Publishing
-    /// The whole road; `nil` if its description does not say how.
+    /// The path of a location, end to end; `nil` if the description does not contain it.
     public var road: Road?
 
     /// How riders send locations, and how their followers connect.
     public struct Road {
         public var rider: Target
         public var follower: Target
-        /// What a rider sends; `{payload}` is the location and `{size}` its length in bytes.
+        /// A rider's message; `{payload}` is the location and `{size}` its length in bytes.
         public var message: String
     }
 
@@ -114,13 +114,13 @@ public struct PeerDescription: Codable, Sendable {
         public var host: String?
     }
 
-    /// The whole road: members that are missing are those of the description itself.
+    /// The path of a location, end to end. Missing members are those of the description itself.
     public struct Road: Codable, Sendable {
         /// Of the rider.
         public var path: String
         public var hello: [String]?
         public var subscribed: String?
-        /// What the rider sends, with `{payload}`, and `{size}` for its length.
+        /// The rider's message, with `{payload}`, and `{size}` for its length.
         public var message: String
         /// Of the follower.
         public var followerPath: String?

@@ -1,4 +1,4 @@
-// What Redis executes: the commands that its nodes have counted (INFO commandstats), those of scripts included.
+// The work of Redis: the commands that its nodes have counted (INFO commandstats), including those of scripts.
 
 internal import Glibc
 
@@ -34,7 +34,7 @@ struct RedisCounts {
     }
 }
 
-/// Requests the counts of one or more nodes, each over a connection of its own.
+/// Requests the counts of one or more nodes, each over its own connection.
 final class RedisCounter {
     private let nodes: [Node]
     private let loop: Loop
@@ -115,7 +115,7 @@ final class RedisCounter {
     }
 }
 
-/// What Redis executed for each published location, everything else that the gateway does included.
+/// The work of Redis for each published location, including everything else that the gateway does.
 public struct RedisFigures: Codable, Sendable {
     /// EVALSHA and EVAL.
     public var scriptsPerLocation: Double

@@ -99,9 +99,9 @@ public struct Report: Codable, Sendable {
     public var opening: OpeningFigures?
     /// Of a scene.
     public var scene: SceneFigures?
-    /// What Redis executed for each published location.
+    /// The work of Redis for each published location.
     public var redis: RedisFigures?
-    /// First the server's, then those of Redis and the generator.
+    /// The server's first, then those of Redis and the generator.
     public var cpu: [CPUFigures] = []
     /// Connections lost after they were subscribed, by close code or reason.
     public var closeCodes: [String: Int] = [:]

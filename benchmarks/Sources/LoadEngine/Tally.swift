@@ -1,4 +1,4 @@
-// What the followers received: latency, counts, and what was missing.
+// The messages that the followers received: latency, counts, and how many were missing.
 
 public import Histogram
 

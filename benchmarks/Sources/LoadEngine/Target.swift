@@ -1,5 +1,5 @@
-// What differs between peers: how a follower subscribes, how its messages are recognized, and how one is published. A value, so
-// that every peer gets the same load from the same code.
+// The differences between peers: how a follower subscribes, how its messages are recognized, and how one is published.
+// A value, so that every peer gets the same load from the same code.
 
 /// A server to measure.
 public struct Target {

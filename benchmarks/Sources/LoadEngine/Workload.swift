@@ -2,7 +2,7 @@
 
 internal import Glibc
 
-/// What is measured during a run.
+/// The figures to measure during a run.
 public struct Watched {
     public var server: ProcessGroup?
     public var redis: ProcessGroup?
@@ -51,7 +51,7 @@ public struct Delivery {
     ///   - crowd: the open followers.
     ///   - publisher: created by `PublisherKind`.
     ///   - slow: followers that stop reading when publishing starts.
-    ///   - redis: counts what Redis executes in the measured window.
+    ///   - redis: counts the work of Redis in the measured window.
     func run(
         _ crowd: Crowd, _ publisher: any Publisher, _ watched: Watched, _ loop: Loop, slow: Crowd? = nil,
         counting redis: RedisCounter? = nil

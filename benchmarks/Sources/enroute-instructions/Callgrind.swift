@@ -17,7 +17,7 @@ final class Callgrind: Sendable {
 
     /// Counts while `body` runs.
     ///
-    /// - Returns: what was counted, and for how long.
+    /// - Returns: the counts, and for how long.
     func count(_ body: () async throws -> Void) async throws -> (profile: Profile, seconds: Double) {
         let start = ContinuousClock.now
         try await Blocking.run { try self.control("--zero") }
@@ -64,7 +64,7 @@ final class Callgrind: Sendable {
     /// How long the gateway may still work on a repetition after the client has seen its end.
     private static let aftermath = Duration.milliseconds(300)
 
-    /// What was counted since the last command.
+    /// The counts since the last command.
     private func read() throws -> Profile {
         try self.control("--dump")
         let number = self.dumps.wrappingAdd(1, ordering: .relaxed).newValue

@@ -1,4 +1,4 @@
-// The connections of a scene: riders and followers over WSS. What they receive arrives as one sequence of events, which the
+// The connections of a scene: riders and followers over WSS. Their messages arrive as one sequence of events, which the
 // scene awaits step by step, or counts afterwards.
 
 import EnrouteClient
@@ -6,7 +6,7 @@ import EnrouteWire
 import Glibc
 import Synchronization
 
-/// What one of the connections received.
+/// A message that one of the connections received.
 enum Received: Sendable {
     case opened(GatewayConnection)
     case welcome

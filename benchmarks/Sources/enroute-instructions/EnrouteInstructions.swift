@@ -1,8 +1,8 @@
-// What the gateway pays, in instructions: a count that hardly varies, whereas CPU time varies by 12 % on the same machine. The
-// release gateway runs under callgrind with real WSS sockets and a real Redis.
+// The cost of the gateway in instructions: a count that hardly varies, whereas CPU time varies by 12 % on the same
+// machine. The release gateway runs under callgrind with real WSS sockets and a real Redis.
 //
-// It counts instructions in user space. It does not count the kernel (`send` itself is more than half of the CPU time of a
-// delivered message) and the duration of an instruction.
+// It counts instructions in user space. It counts neither the kernel (`send` itself is more than half of the CPU time
+// of a delivered message) nor the duration of an instruction.
 
 import ArgumentParser
 import Foundation
@@ -111,7 +111,7 @@ struct EnrouteInstructions: ParsableCommand {
     }
 }
 
-/// What was measured: all runs, and the breakdown of the last one.
+/// The measurements: all runs, and the breakdown of the last one.
 struct Measured: Codable, Sendable {
     var runs: [Values]
     var breakdown: String

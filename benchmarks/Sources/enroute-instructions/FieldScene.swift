@@ -1,8 +1,9 @@
-// Locations as the product receives them: every rider is online in a zone and drives towards the destination of its job, which
-// one follower may follow, and reports at a fixed interval. The riders' reports are spread evenly over the interval.
+// Locations as the product receives them: every rider is online in a zone and drives towards the destination of its
+// job, which one follower may follow, and reports at a fixed interval. The riders' reports are spread evenly over the
+// interval.
 //
-// Everything that the gateway does in a minute counts, except for what an idle loop does too: locations, heartbeats, arrival
-// times, resyncs, pings. Whatever has a period of a minute or less occurs as often as in production.
+// Everything that the gateway does in a minute counts, except for the work of an idle loop: locations, heartbeats,
+// arrival times, resyncs, pings. Whatever has a period of a minute or less occurs as often as in production.
 
 import EnrouteClient
 import EnrouteWire
@@ -37,7 +38,7 @@ struct FieldScene: Scene {
 
     /// After the connections are open, so that first calculations and first scripts do not count.
     private static let warmUp = Duration.seconds(12)
-    /// A newer report replaces one that waits, which happens while callgrind writes what it counted.
+    /// A newer report replaces a waiting one. That happens while callgrind writes its counts.
     private static let mayBeReplaced = 0.02
     private static let zone = "rome"
     /// Riders drive north from here, 8.2 m/s, and are still 3 km from the destination at the end.
@@ -71,7 +72,7 @@ struct FieldScene: Scene {
     }
 
     /// - Parameters:
-    ///   - added: what the scene adds to an idle loop.
+    ///   - added: the cost that the scene adds to an idle loop.
     ///   - whole: the gateway including its idle loop.
     private func figures(
         _ added: FieldSecond, _ whole: FieldSecond, locationsPerSecond: Double
@@ -130,7 +131,7 @@ struct FieldScene: Scene {
             let fix = Fix(
                 at: at, place: place, accuracyMeters: 5, speedMetersPerSecond: Self.metersPerSecond, headingDegrees: 0)
             let report = LocationReport(job: trip.job, sequence: 100_000 + Int64(sent.count), fixes: [fix])
-            // In a task of its own, so that a report that has started is not cancelled.
+            // In its own task, so that a report that has started is not cancelled.
             try await Task { try await trip.connection.send(.location(report)) }.value
             sent.append(at)
         }

@@ -1,4 +1,4 @@
-// Measures several parts at the same time, each by a process of this program with a gateway of its own.
+// Measures several parts at the same time, each in a process of this program with its own gateway.
 
 import Foundation
 

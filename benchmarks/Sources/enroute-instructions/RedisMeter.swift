@@ -1,7 +1,7 @@
-// What a redis-server did in a period: its commands, as `INFO commandstats` counts them, and its CPU time.
+// The work of a redis-server in a period: its commands, as `INFO commandstats` counts them, and its CPU time.
 //
-// Redis counts every call, from clients and from inside scripts alike, and an EVALSHA besides the calls of its script. INFO is
-// not counted here.
+// Redis counts every call, from clients and from inside scripts alike, and an EVALSHA in addition to the calls of its
+// script. INFO is not counted here.
 
 import Foundation
 
@@ -39,7 +39,7 @@ struct RedisMeter {
     }
 }
 
-/// What Redis did. Can be subtracted and scaled, like a `Profile`.
+/// The work of Redis. Can be subtracted and scaled, like a `Profile`.
 struct RedisUse {
     fileprivate var cpuSeconds = 0.0
     /// By command.
@@ -60,7 +60,7 @@ struct RedisUse {
         ["scripts", "commands", "microseconds"].map { "redis_\($0)_per_location_\(suffix)" }
     }
 
-    /// What Redis did for one location.
+    /// The work of Redis for one location.
     func figures(_ suffix: String) -> [Figure] {
         let names = Self.figures(suffix)
         let detail = self.calls.filter { $0.value > 0.005 }.sorted { $0.value > $1.value }

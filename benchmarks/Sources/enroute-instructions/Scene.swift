@@ -2,7 +2,7 @@
 
 /// A situation in which figures are measured.
 protocol Scene: Sendable {
-    /// What it needs. Scenes on the same stage run one after the other.
+    /// The resources that it needs. Scenes on the same stage run one after the other.
     var kind: Stage.Kind { get }
     /// The names of its figures in instructions.json.
     var figures: [String] { get }
@@ -30,7 +30,7 @@ struct Scale {
 }
 
 enum Scenes {
-    /// Each part needs a stage of its own; all parts can run at the same time. A field scene shares its stage with no other
+    /// Each part needs its own stage; all parts can run at the same time. A field scene shares its stage with no other
     /// scene, because other connections would add to its figures.
     static let parts: [[any Scene]] =
         [.second, .fiveSeconds].flatMap { (interval: FieldScene.Interval) -> [[any Scene]] in

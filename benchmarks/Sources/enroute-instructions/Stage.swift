@@ -10,7 +10,7 @@
 import Foundation
 
 final class Stage: Sendable {
-    /// What runs under callgrind, and with which settings.
+    /// The program that runs under callgrind, and its settings.
     enum Kind: Sendable {
         /// The gateway, for scenes that send the next message when the previous one has arrived everywhere.
         case lockstep

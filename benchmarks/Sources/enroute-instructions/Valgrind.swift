@@ -1,6 +1,6 @@
-// What valgrind 3.19 of Debian 12 needs besides. It cannot read the DWARF 5 that Swift writes, so the gateway runs without
-// debug information; function names remain. And it crashes in `sigsuspend`, because it writes to the caller's mask, which
-// libdispatch stores in read-only memory; so a `sigsuspend` that copies the mask is preloaded.
+// Workarounds for valgrind 3.19 of Debian 12. It cannot read the DWARF 5 that Swift writes, so the gateway runs without
+// debug information; function names remain. It also crashes in `sigsuspend`, because it writes to the caller's mask,
+// which libdispatch stores in read-only memory. Therefore a `sigsuspend` that copies the mask is preloaded.
 
 import Foundation
 

@@ -10,7 +10,7 @@ struct Contestant {
         case enroute(path: String)
         /// A script in peers/.
         case script(path: String, PeerDescription)
-        /// Already running; neither started nor stopped here.
+        /// It is already running, and is neither started nor stopped here.
         case running(PeerDescription)
     }
     var name: String

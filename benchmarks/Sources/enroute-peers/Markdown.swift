@@ -21,7 +21,7 @@ extension Summary {
 
     /// The name of a contestant in the tables.
     private func label(_ name: String) -> String {
-        // Not the JavaScript server, about which it says nothing: peers/README.md.
+        // Not the JavaScript server, to which it does not apply: peers/README.md.
         name == "socketio" ? "Socket.IO (python-socketio)" : name
     }
 

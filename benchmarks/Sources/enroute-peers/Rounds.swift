@@ -11,7 +11,7 @@ enum Work: String, CaseIterable {
     case bursts
     /// One job that all follow.
     case fanOut = "fan-out"
-    /// The whole road: a location in, the last position kept in Redis, one follower out.
+    /// The path of a location, end to end: one location in, the last position stored in Redis, one follower out.
     case wholeRoad = "whole-road"
 
     static let burst = 100
@@ -22,7 +22,7 @@ enum Work: String, CaseIterable {
     func connections(_ followers: Int) -> Int { self == .wholeRoad ? 2 * followers : followers }
 }
 
-/// What each contestant does in a round.
+/// The work of each contestant in a round.
 struct Program {
     var rounds = 5
     var connections = [1000, 5000]

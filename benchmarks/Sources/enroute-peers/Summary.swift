@@ -1,5 +1,5 @@
-// Medians over the rounds, by name: `enroute/one-to-one/1000/cpu_us`. And what is needed to trust them: the spread of the
-// rounds, what was missing, and which core was busy.
+// Medians over the rounds, by name: `enroute/one-to-one/1000/cpu_us`. Also the data needed to trust them: the spread of
+// the rounds, how many messages were missing, and which core was busy.
 
 import Foundation
 import LoadEngine

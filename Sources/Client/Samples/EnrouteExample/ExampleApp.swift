@@ -1,5 +1,5 @@
-// An iOS app that follows an order and reports as its rider. Add the package to a new Xcode project, replace the project's
-// sources by this file, and set NSLocationWhenInUseUsageDescription and the background mode `location`.
+// An iOS app that follows an order and reports as its rider. Add the package to a new Xcode project, replace the
+// project's sources with this file, and set NSLocationWhenInUseUsageDescription and the background mode `location`.
 
 import Enroute
 import EnrouteLocation

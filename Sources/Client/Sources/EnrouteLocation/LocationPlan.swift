@@ -1,4 +1,4 @@
-// How to configure the receiver for the pace that the gateway requests, and why a phone has no position. These are values that
+// How to configure the receiver for the pace that the gateway requests, and why a phone has no position. These values
 // do not use the system, so tests can cover every case.
 
 public import Enroute
@@ -28,9 +28,9 @@ public struct LocationPlan: Hashable, Sendable {
 
     /// The distance filter in m of a receiver that has reported nothing for this time; `nil` for none.
     ///
-    /// A rider at a red light moves by less than the filter's distance, so the receiver is silent. Without a filter it reports
-    /// the phone's position. The first reading sets the filter again, so a rider who stands still costs one reading per
-    /// `lookAgainAfter`.
+    /// A rider at a red light moves by less than the filter's distance, so the receiver reports nothing. Without a
+    /// filter, it reports the phone's position. The first reading sets the filter again, so a rider who stands still
+    /// costs one reading per `lookAgainAfter`.
     func distanceFilter(after silence: Duration) -> Double? {
         silence < self.lookAgainAfter ? self.distanceFilter : nil
     }
@@ -59,10 +59,10 @@ public struct LocationEvidence: Hashable, Sendable {
         (self.sinceLastFix, self.isLowPower) = (sinceLastFix, isLowPower)
     }
 
-    /// A silence that followers notice. The rider's page waits equally long for a first reading.
+    /// A silence that followers notice. The rider's page waits as long for a first reading.
     static let silence = Duration.seconds(20)
 
-    /// Why there is no position; `nil` while there is one, or while the rider has not been asked yet.
+    /// Why there is no position; `nil` while there is one, or before the rider was asked for permission.
     public var unavailableReason: UnavailableReason? {
         if !self.areServicesEnabled { return .servicesDisabled }
         switch self.permission {
@@ -78,7 +78,7 @@ public struct LocationEvidence: Hashable, Sendable {
 
     /// The event of a tap that starts sharing the location.
     ///
-    /// - Parameter wasRefused: whether the rider refused before. The system asks only once.
+    /// - Parameter wasRefused: whether the rider refused before. The system shows its prompt only once.
     public func wish(wasRefused: Bool = false) -> PermissionFlow.Event {
         if !self.areServicesEnabled { return .deviceOff }
         switch self.permission {

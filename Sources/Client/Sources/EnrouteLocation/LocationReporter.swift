@@ -43,14 +43,14 @@
             self.manager.delegate = self
         }
 
-        /// Call it when the rider taps the button that activates travel mode. The system's question appears only after
+        /// Call it when the rider taps the button that activates travel mode. The system shows its prompt only after
         /// `consent()`.
         public func start(for jobs: [JobID]) {
             self.jobs = jobs
             self.perform(self.evidence.wish(wasRefused: self.wasRefused))
         }
 
-        /// Call it when the rider has read why the location is needed, and agreed.
+        /// Call it when the rider has read why the location is needed and has agreed.
         public func consent() { self.perform(.consent) }
 
         /// Call it when the rider has closed the panel.
@@ -73,7 +73,7 @@
                 isLowPower: ProcessInfo.processInfo.isLowPowerModeEnabled)
         }
 
-        /// Set by the delegate, because asking the class blocks the main thread.
+        /// Set by the delegate, because querying the class blocks the main thread.
         private var isOff = false
 
         private func perform(_ event: PermissionFlow.Event) {
@@ -158,7 +158,7 @@
             self.reported = reason
             let (rider, jobs) = (self.rider, self.jobs)
             Task {
-                // A reason that did not arrive is reported again at the next check.
+                // A reason that did not reach the gateway is reported again at the next check.
                 for job in jobs {
                     do {
                         try await rider.reportUnavailable(reason, for: job)
@@ -195,7 +195,7 @@
         }
 
         nonisolated public func locationManagerDidChangeAuthorization(_ manager: CLLocationManager) {
-            // Asking the class may block this queue, so another queue does it.
+            // Querying the class may block this queue, so another queue does it.
             Task {
                 let areEnabled = CLLocationManager.locationServicesEnabled()
                 await MainActor.run {

@@ -1,9 +1,9 @@
-// The location permission (US-122) as one state table that does not use the system: a phase and an event determine the next
-// phase and the actions. The rider's page uses the same table (rider-permission.js): a test compares the two.
+// The location permission (US-122) as one state table that does not use the system: a phase and an event determine the
+// next phase and the actions. The rider's page uses the same table (rider-permission.js), and a test compares the two.
 //
-// The table guarantees: `ask`, which lets the system show its question, follows only the event `consent`; `begin`, which
-// starts reading the location, follows only the permission; after a refusal, the rider reads how to allow it and is not asked
-// again.
+// The table guarantees three things. `ask`, which lets the system show its prompt, follows only the event `consent`.
+// `begin`, which starts reading the location, follows only the permission. After a refusal, the rider reads how to
+// allow it and is not asked again.
 
 /// The phases, events and actions of the location permission.
 public enum PermissionFlow {
@@ -14,7 +14,8 @@ public enum PermissionFlow {
 
     /// What happened.
     public enum Event: String, Sendable, CaseIterable {
-        /// The rider wants to share the location. The suffix says what is known before anyone is asked.
+        /// The rider wants to share the location. The suffix is the permission that is known before the system shows
+        /// its prompt.
         case wishPrompt = "wish.prompt"
         case wishUnknown = "wish.unknown"
         case wishGranted = "wish.granted"
@@ -24,7 +25,7 @@ public enum PermissionFlow {
         case wishUnsupported = "wish.unsupported"
         /// The app is allowed to use the location, but the device cannot provide one.
         case deviceOff = "device.off"
-        /// The rider agreed to see the system's question.
+        /// The rider agreed to see the system's prompt.
         case consent
         case cancel
         case stop
@@ -41,7 +42,7 @@ public enum PermissionFlow {
 
     /// The actions of the app.
     public enum Action: String, Sendable, CaseIterable {
-        /// Let the system ask.
+        /// Let the system show its prompt.
         case ask
         /// Start reading the location.
         case begin
@@ -79,10 +80,10 @@ public enum PermissionFlow {
     /// The permission was revoked: in the settings, or by a system that had granted it only once.
     private static let takenBack = Step(.revoked, .unwatch, .reportPermissionDenied)
     private static let closed = Step(.off, .drop)
-    /// The rider allowed it in the settings while the panel is open: continue with what the rider wanted.
+    /// The rider allowed it in the settings while the panel was open: continue with what the rider wanted.
     private static let allowed = Step(.sharing, .forget, .begin, .tellAllowed)
 
-    /// While the system's question is open, a second tap does not ask again.
+    /// While the system's prompt is open, a second tap does not show it again.
     private static let patience = Self.wishes.mapValues { _ in Step(.asking) }
 
     static let table: [Phase: [Event: Step]] = [

@@ -1,4 +1,4 @@
-// One HTTP request over a NIO channel, and the status of an answer to an upgrade request.
+// One HTTP request over a NIO channel, and the status of the response to an upgrade request.
 
 #if NIO
     internal import Enroute
@@ -7,8 +7,8 @@
     internal import NIOCore
     internal import NIOHTTP1
 
-    /// Sends a request when the connection is open, and completes a promise with the whole answer. Confined to the event loop
-    /// of its channel.
+    /// Sends a request when the connection is open, and completes a promise with the whole response. Confined to its
+    /// channel's event loop.
     final class AnswerHandler: ChannelInboundHandler {
         typealias InboundIn = HTTPClientResponsePart
         typealias OutboundOut = HTTPClientRequestPart
@@ -45,7 +45,7 @@
             case .body(let part):
                 self.response?.body.append(contentsOf: part.readableBytesView)
                 guard let size = self.response?.body.count, size > NIOTransport.mostAnswerBytes else { return }
-                self.fail(context, TransportError("The answer is longer than \(NIOTransport.mostAnswerBytes) bytes."))
+                self.fail(context, TransportError("The response is longer than \(NIOTransport.mostAnswerBytes) bytes."))
             case .end:
                 if let response { self.promise.succeed(response) }
                 context.close(promise: nil)
@@ -53,8 +53,8 @@
         }
 
         func channelInactive(context: ChannelHandlerContext) {
-            // Does nothing after the answer: a promise is completed once.
-            self.promise.fail(TransportError("The connection ended before the answer."))
+            // Does nothing after the response, because a promise is completed once.
+            self.promise.fail(TransportError("The connection ended before the response."))
             context.fireChannelInactive()
         }
 
@@ -71,7 +71,7 @@
         }
     }
 
-    /// The HTTP status of the answer to an upgrade request.
+    /// The HTTP status of the response to an upgrade request.
     final class AnswerStatus: Sendable {
         private let box = NIOLockedValueBox<UInt>(0)
 
@@ -81,7 +81,7 @@
         }
     }
 
-    /// Records the status. An upgrade removes it, because frames are not HTTP.
+    /// Records the status. An upgrade removes this handler, because frames are not HTTP.
     final class StatusHandler: ChannelInboundHandler, RemovableChannelHandler {
         typealias InboundIn = HTTPClientResponsePart
 

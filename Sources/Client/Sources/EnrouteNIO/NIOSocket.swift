@@ -6,7 +6,7 @@
     internal import NIOWebSocket
 
     struct NIOSocket: TransportSocket {
-        /// The maximum number of queued messages. More end the socket, because the client no longer reads.
+        /// The maximum number of queued messages. Beyond it, the socket is closed, because the client no longer reads.
         static let mostWaiting = 4_096
         /// How long a close frame may take.
         static let closeWithin = TimeAmount.seconds(5)

@@ -9,7 +9,7 @@
     internal import NIOSSL
     internal import NIOWebSocket
 
-    /// WebSockets and HTTP by SwiftNIO.
+    /// WebSockets and HTTP with SwiftNIO.
     public struct NIOTransport: Transport {
         /// How the gateway's certificate is verified.
         public enum Trust: Sendable {
@@ -23,7 +23,7 @@
         static let connectWithin = TimeAmount.seconds(10)
         /// The maximum size of a received frame in bytes. Gateways send whole messages.
         static let mostFrameBytes = 8 << 20
-        /// The maximum size of an answer in bytes.
+        /// The maximum size of a response in bytes.
         static let mostAnswerBytes = 8 << 20
 
         private let trust: Trust
@@ -54,7 +54,7 @@
                                 "sec-websocket-protocol": subprotocol,
                             ]), upgraders: [upgrader],
                         notUpgradingCompletionHandler: { channel in channel.close().map { nil } }))
-                // The gateway may send frames in the same packet as its answer to the upgrade request.
+                // The gateway may send frames in the same packet as its response to the upgrade request.
                 configuration.leftOverBytesStrategy = .forwardBytes
                 let sync = channel.pipeline.syncOperations
                 let upgraded = try sync.configureUpgradableHTTPClientPipeline(configuration: configuration)
@@ -79,8 +79,8 @@
             }
         }
 
-        /// Connects and waits for a value. Closes the connection when the task is cancelled, so that a gateway that never
-        /// answers does not keep a socket open.
+        /// Connects and waits for a value. Closes the connection when the task is cancelled, so that a gateway that
+        /// never responds does not keep a socket open.
         private func open<Value: Sendable>(
             _ address: Address, _ configure: @escaping @Sendable (any Channel) throws -> EventLoopFuture<Value>
         ) async throws -> Value {
@@ -91,7 +91,7 @@
                 .connect(host: address.host, port: address.port) { channel in
                     channel.eventLoop.makeCompletedFuture {
                         if let tls {
-                            // In TLS, SNI contains only names, no addresses (RFC 6066 section 3).
+                            // In TLS, SNI contains only names and no addresses (RFC 6066 section 3).
                             let name = address.isName ? address.host : nil
                             try channel.pipeline.syncOperations.addHandler(
                                 NIOSSLClientHandler(context: tls, serverHostname: name))

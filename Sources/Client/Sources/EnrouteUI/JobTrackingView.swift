@@ -1,4 +1,4 @@
-// A screen that follows a job, to start from: status, steps, arrival and connection. The map is the app's own.
+// A screen that follows a job, as a starting point: status, steps, arrival and connection. The map is the app's own.
 
 #if canImport(SwiftUI)
     public import Enroute

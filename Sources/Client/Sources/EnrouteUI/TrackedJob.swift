@@ -20,7 +20,7 @@ public import Observation
 
     public init(_ id: JobID) { self.id = id }
 
-    /// Whether what is shown may be outdated.
+    /// Whether the view may be outdated.
     public var isUncertain: Bool { TrackedJobRules.isUncertain(self.connection) }
 
     /// Follows the job until the task is cancelled or the job is over.

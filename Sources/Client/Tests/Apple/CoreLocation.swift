@@ -1,4 +1,5 @@
-// A stub of CoreLocation: what EnrouteLocation uses, so that its code can be type-checked on Linux. It does nothing.
+// A stub of CoreLocation with the parts that EnrouteLocation uses, so that its code can be type-checked on Linux. It
+// does nothing.
 
 @_exported import Foundation
 

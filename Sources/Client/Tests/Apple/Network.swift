@@ -1,4 +1,5 @@
-// A stub of Network: what `followNetwork` uses, so that its code can be type-checked on Linux. It does nothing.
+// A stub of Network with the parts that `followNetwork` uses, so that its code can be type-checked on Linux. It does
+// nothing.
 
 @_exported import Dispatch
 

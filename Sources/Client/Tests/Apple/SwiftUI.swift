@@ -1,4 +1,4 @@
-// A stub of SwiftUI: what EnrouteUI uses, so that its code can be type-checked on Linux. It does nothing.
+// A stub of SwiftUI with the parts that EnrouteUI uses, so that its code can be type-checked on Linux. It does nothing.
 
 @_exported import Foundation
 

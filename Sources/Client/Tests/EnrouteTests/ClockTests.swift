@@ -8,13 +8,13 @@ import Testing
 @Suite struct ClockTests {
     private static let job: JobID = "visit-1"
 
-    /// Reports a reading of now, by the device's clock.
+    /// Reports a reading of the current time, by the device's clock.
     private func report(_ client: inout PlayedClient) {
         let at = client.moment.wall
         client.change { $0.report(.at(at), jobs: [Self.job], battery: nil, at: $1) }
     }
 
-    /// How far the times of a report were off, in ms.
+    /// The error of the times in a report, in ms.
     private func error(_ report: ReportedFix?, _ client: PlayedClient) -> Double {
         report.map { abs(Double($0.at) - client.gatewayTime) } ?? .infinity
     }
@@ -71,7 +71,7 @@ import Testing
         #expect(abs(client.machine.connection.clock.offset + 900_000) < 1)
     }
 
-    /// A client in the background whose first report is on its way, after its clock was set.
+    /// A client in the background whose first report is on its way. Its clock was set before.
     private func background(_ jump: Double) -> PlayedClient {
         var client = PlayedClient.open()
         client.connection { connection, _ in connection.suspend() }

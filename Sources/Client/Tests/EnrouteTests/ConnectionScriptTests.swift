@@ -1,5 +1,5 @@
-// Plays the fault scripts that enroute.js plays too (Tests/JavaScript/connection-scripts.test.mjs): both clients must report
-// the same events at the same ms.
+// Plays the fault scripts that enroute.js plays too (Tests/JavaScript/connection-scripts.test.mjs). Both clients must
+// report the same events at the same ms.
 
 import Foundation
 import Testing

@@ -1,12 +1,12 @@
-// Tests of answers over REST that do not come from a gateway: a proxy's, a redirect, or the page of a network that requires a
-// sign-in.
+// Tests of REST responses that do not come from a gateway: a proxy's, a redirect, or the page of a network that
+// requires a sign-in.
 
 import Foundation
 import Testing
 
 @testable import Enroute
 
-/// Answers every request in the same way.
+/// Responds to every request in the same way.
 private struct FixedTransport: Transport {
     let response: TransportResponse
 

@@ -1,4 +1,4 @@
-// Tests of the location permission, the plan of the receiver, and the values that an app draws.
+// Tests of the location permission, the plan of the receiver, and the values that an app shows.
 
 import Foundation
 import Testing
@@ -91,7 +91,7 @@ extension LocationTests {
     }
 }
 
-/// The values that an app draws.
+/// The values that an app shows.
 @Suite struct PresentationTests {
     private func view(_ arrival: Arrival?) -> JobView {
         JobView(

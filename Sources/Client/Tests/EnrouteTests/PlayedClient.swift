@@ -1,4 +1,4 @@
-// A client machine whose clock and gateway a test simulates: no thread, socket or pause.
+// A client machine whose clock and gateway a test simulates, without threads, sockets or pauses.
 
 import Foundation
 import Testing
@@ -158,7 +158,7 @@ struct PlayedClient {
         }
     }
 
-    /// The gateway's clock, which no correction of this device's changes.
+    /// The gateway's clock, which is independent of corrections of this device's clock.
     var gatewayTime: Double { self.moment.wall + self.ahead }
 
     /// Sets this device's clock, as its owner or its network does.

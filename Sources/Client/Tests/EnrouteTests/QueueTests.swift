@@ -1,4 +1,4 @@
-// Tests of the queue of messages, with a simulated gateway: what an app that follows and unfollows many jobs sends.
+// Tests of the message queue with a simulated gateway: the messages of an app that follows and unfollows many jobs.
 
 import Testing
 
@@ -33,7 +33,7 @@ import Testing
         }
         client.pass(1_000)
         for job in visible { #expect(self.types(client, job) == ["subscribe"], "\(job)") }
-        // Those that were sent in the first burst were ended, and the others were never sent.
+        // Subscriptions that were sent in the first burst were ended, and the others were never sent.
         #expect(client.sent("unsubscribe").count == 15 && client.sent("subscribe").count == 25)
     }
 

@@ -1,4 +1,4 @@
-// The route ahead as apps receive it: decoded, or ignored if it is malformed.
+// The remaining route as apps receive it: decoded, or ignored if it is malformed.
 
 import Foundation
 import Testing

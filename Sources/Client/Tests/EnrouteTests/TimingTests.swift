@@ -54,7 +54,7 @@ import Testing
         #expect(beat.check(at: 40_000, expectsMessages: true).step == .giveUp)
     }
 
-    @Test func `a device that slept pings before it gives up, and a probe is given 4 s`() {
+    @Test func `after a sleep, a device pings before it gives up, and a probe is given 4 s`() {
         #expect(Heartbeat(receivedAt: 0).check(at: 3_600_000, expectsMessages: false).step == .ping)
         var probe = Heartbeat(receivedAt: 10, isProbing: true)
         #expect(probe.check(at: 11, expectsMessages: false) == (.ping, 4_000))
@@ -161,7 +161,7 @@ import Testing
         #expect(second?.sequence == 2)
     }
 
-    @Test func `reports are no more frequent than the gateway asks for`() throws {
+    @Test func `reports are no more frequent than the gateway requests`() throws {
         var queue = try self.queue([90_000])
         queue.setInterval(seconds: 8)
         #expect(queue.next(at: Moment(now: 1_000, wall: 100_000), clockOffset: 0) != nil)

@@ -1,4 +1,4 @@
-// The client with a gateway whose limits are low, and with a network that redirects its requests.
+// Tests of the client with a gateway whose limits are low, and with a network that redirects its requests.
 
 import EnrouteNIO
 import Foundation
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    /// An HTTP server that redirects every POST, and answers the request that follows with JSON.
+    /// An HTTP server that redirects every POST, and responds to the request that follows with JSON.
     private static let redirecting = """
         import signal
         from http.server import BaseHTTPRequestHandler, HTTPServer

@@ -55,7 +55,7 @@ private let freezeSeconds = ProcessInfo.processInfo.environment["ENROUTE_FREEZE_
             try await service.createJob(.init(Self.job, kind: .service, customer: "anna"))
             let token = try stage.token("customer", "anna")
 
-            // enroute.js, in a process of its own that writes to a file.
+            // enroute.js, in its own process, which writes to a file.
             let file = FileManager.default.temporaryDirectory.appending(path: "enroute-freeze-\(UUID())")
             #expect(FileManager.default.createFile(atPath: file.path, contents: nil))
             defer { try? FileManager.default.removeItem(at: file) }
@@ -106,7 +106,7 @@ private let freezeSeconds = ProcessInfo.processInfo.environment["ENROUTE_FREEZE_
             Self.show(reports, from: begin, thawed: thawed)
             for report in reports {
                 func first(_ text: String) -> Double { ((report.first { $0.text == text }?.at ?? 0) - begin) / 1000 }
-                // 20 s after the last message a ping is sent, whose answer is due within 4 s.
+                // 20 s after the last message a ping is sent, and its pong is due within 4 s.
                 #expect((20...26).contains(first("open silent")))
                 #expect((36...42).contains(first("waiting after 1006")))
                 #expect(!report.contains { $0.text == "open" && $0.at < thawed })

@@ -39,7 +39,7 @@ import Testing
             let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
             let lines = text.split(separator: "\n")
             #expect(lines.first == "on_the_way waiting - none" && lines.last == "over", "\(text)")
-            // The gateway asks for a report every few seconds.
+            // The gateway requests a report every few seconds.
             let places = lines.filter { $0.hasPrefix("on_the_way live 41.9") }
             #expect(places.count >= 2 && lines.contains("on_the_way paused - none"), "\(text)")
         }

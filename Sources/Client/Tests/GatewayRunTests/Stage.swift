@@ -38,7 +38,7 @@ final class Stage: @unchecked Sendable {
         try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
     }
 
-    /// Runs a test with a stage, and ends all of it afterwards.
+    /// Runs a test with a stage, and then ends the gateway and the redis-server.
     static func open(_ settings: [String: String] = [:], _ body: (Stage) async throws -> Void) async throws {
         let stage = try Stage(settings)
         do {

@@ -1,4 +1,5 @@
-// Names that settings had before they were grouped by prefix. They are refused like any unknown name, with the current name.
+// Names that settings had before they were grouped by prefix. They are refused like any unknown name, and the error
+// contains the current name.
 
 enum FormerSettings {
     /// The current names, by former name.

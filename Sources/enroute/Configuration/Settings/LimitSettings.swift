@@ -1,5 +1,5 @@
-// Settings of the limits that clients meet. Each belongs to a member of `Limits`, which has its default; the protocol documents
-// what happens at each limit.
+// Settings of the limits that apply to clients. Each belongs to a member of `Limits`, which contains its default. The
+// protocol documents what happens at each limit.
 
 import EnrouteWire
 import Gateway

@@ -1,4 +1,4 @@
-// Settings of the pages and of the map tiles under them.
+// Settings of the pages and of their map tiles.
 
 import Gateway
 import REST

@@ -1,5 +1,5 @@
-// Reads the value of a setting from the file that `<name>_FILE` names, for example a credential of systemd or a secret of
-// Kubernetes. The value then occurs neither in the environment nor in the configuration file.
+// Reads the value of a setting from the file that `<name>_FILE` names, for example a systemd credential or a Kubernetes
+// secret. The value is then neither in the environment nor in the configuration file.
 
 import Foundation
 
@@ -8,14 +8,14 @@ enum SecretFile {
     /// Maximum size in bytes.
     static let maxBytes = 65_536
 
-    /// The problem of a file. The text contains the setting and the path, but nothing of the content.
+    /// The problem with a file. The text contains the setting and the path, but no part of the content.
     struct Fault: Error, CustomStringConvertible {
         let description: String
     }
 
     /// Returns the content without white space at both ends.
     ///
-    /// - Parameter setting: the name of the setting that names the file.
+    /// - Parameter setting: the setting that contains the path, for errors.
     static func read(_ path: String, setting: String) throws(Fault) -> String {
         guard let handle = FileHandle(forReadingAtPath: path) else {
             throw Fault(

@@ -12,16 +12,16 @@ struct Setting: Sendable {
     /// More for the reference page: consequences, examples, what happens at the limits. Empty if the summary is enough.
     let details: String
     let secrecy: Secrecy
-    /// The commands that use it, without `check` and `config`, which read every setting. A command that is not listed must not
-    /// read it (`ProcessConfiguration.command`).
+    /// The commands that use it, without `check` and `config`, which read every setting. Other commands must not read
+    /// it (`ProcessConfiguration.command`).
     let commands: [String]
 
     /// How `enroute config` prints a value.
     enum Secrecy: Sendable {
         case visible
-        /// A URL, in which a password or an access key may be part of the value.
+        /// A URL. Its value may contain a password or an access key.
         case url
-        /// Nothing of the value is printed.
+        /// No part of the value is printed.
         case secret
     }
 
@@ -49,12 +49,12 @@ struct Setting: Sendable {
     static let fileSuffix = "_FILE"
 }
 
-/// The values that a setting allows, as far as they can be checked without looking at other settings.
+/// The values that a setting allows, as far as they can be checked without other settings.
 enum SettingType: Sendable, Equatable {
     case choice([String])
     /// A whole number, with its unit ("seconds") or the meaning of 0 ("0 for no limit").
     case integer(ClosedRange<Int>, unit: String)
-    /// Any text; the parameter describes what it must look like.
+    /// Any text; the parameter describes its form.
     case text(String)
     /// Several values, separated by commas; the parameter describes one.
     case list(String)
@@ -83,7 +83,7 @@ enum SettingDefault: Sendable, Equatable {
     /// The command does not work without it.
     case required
     case value(String)
-    /// A value that is known only when the process runs, with what it is.
+    /// A value that is known only when the process runs, and a description of it.
     case computed(String, value: @Sendable () -> String)
     /// A description of what applies instead: "the value of ENROUTE_REDIS_LIVE_URL".
     case described(String)
@@ -95,7 +95,7 @@ enum SettingDefault: Sendable, Equatable {
 
     static func == (one: SettingDefault, other: SettingDefault) -> Bool { one.text == other.text }
 
-    /// The value itself; `nil` where there is none.
+    /// The value itself; `nil` if there is none.
     var text: String? {
         switch self {
         case .value(let value): value
@@ -115,14 +115,15 @@ enum SettingDefault: Sendable, Equatable {
     }
 }
 
-/// Settings whose names begin alike.
+/// A group of settings whose names have the same beginning.
 struct SettingGroup: Sendable {
     let title: String
     /// The text about all settings of the group, for the reference page.
     let introduction: String
     let settings: [Setting]
 
-    /// - Parameter settings: after each one whose value may be secret, the setting for a file with its value is inserted.
+    /// - Parameter settings: after each setting whose value may be secret, the setting for a file with its value is
+    ///   inserted.
     init(_ title: String, _ introduction: String = "", _ settings: [Setting]) {
         self.title = title
         self.introduction = introduction

@@ -1,5 +1,5 @@
-// Decides which part of a value may be printed. A URL can contain a password or an access key, and a malformed one can contain
-// it in the wrong place. In case of doubt, more of the value is masked.
+// Decides which part of a value may be printed. A URL can contain a password or an access key, and a malformed one can
+// contain it in the wrong place. If in doubt, more of the value is masked.
 
 /// Masks secrets in values that are printed.
 enum SettingMask {
@@ -13,7 +13,7 @@ enum SettingMask {
         }
     }
 
-    /// Parameters of Redis URLs that are not secret. Placeholders such as `{z}` are not either.
+    /// Parameters of Redis URLs that are not secret. Neither are placeholders such as `{z}`.
     private static let harmless: Set = ["database", "ca", "cert", "key", "name", "sentinel_user"]
 
     /// The URL without its password and without the values of unknown parameters.
@@ -22,7 +22,7 @@ enum SettingMask {
         if let scheme = text.firstRange(of: "://") {
             (head, rest) = (String(text[..<scheme.upperBound]), text[scheme.upperBound...])
         }
-        // Up to the last @, even after a question mark, because a password that should have been encoded may contain one.
+        // Up to the last @, even after a question mark: a password that was not percent-encoded may contain one.
         if let at = rest.lastIndex(of: "@") {
             let user = rest[..<at]
             head += (user.firstIndex(of: ":").map { user[..<$0] + ":" } ?? "") + Self.mask + "@"

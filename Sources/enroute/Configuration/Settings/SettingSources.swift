@@ -1,6 +1,6 @@
 // Where the value of a setting comes from. The environment takes precedence over the file, and both over the default. A
-// variable that is set to an empty string counts as not set, and hides the file's value. A value that may be secret can be
-// read from a separate file instead.
+// variable that is set to an empty string counts as not set, but hides the file's value. A value that may be secret can
+// be read from a file of its own instead.
 
 import Foundation
 
@@ -18,7 +18,8 @@ struct SettingSources: Sendable {
     private let environment: [String: String]
     private let file: (path: String, settings: SettingsFile)?
     private let lines: [String: SettingsFile.Setting]
-    /// The contents of the files that settings name, and what is wrong with them, by the name of the setting with the value.
+    /// The contents of the files that settings name, and the problems with these files. The keys are the names of the
+    /// settings whose values the files contain.
     private var contents: [String: String] = [:]
     private var faults: [String: String] = [:]
 
@@ -41,7 +42,7 @@ struct SettingSources: Sendable {
         }
     }
 
-    /// The text that is set; `nil` where the default applies.
+    /// The text that is set; `nil` if the default applies.
     func text(_ name: String) -> String? {
         precondition(SettingsTable.setting(name) != nil, "\(name) is not in the table of settings")
         return self.literal(name) ?? self.contents[name]
@@ -72,7 +73,7 @@ struct SettingSources: Sendable {
         return .file(path: self.file?.path ?? "", line: self.lines[name]?.line ?? 0)
     }
 
-    /// Names that the configuration file sets more than once, a sentence each.
+    /// Names that the configuration file sets more than once, one sentence each.
     var repeatedNames: [String] {
         guard let file else { return [] }
         return file.settings.repeated.map { name, lines in

@@ -1,5 +1,5 @@
-// Documents that are generated from the table: the reference page, the example file, and the section of `enroute serve --help`.
-// A test compares the first two with deploy/configuration.md and deploy/enroute.env.example.
+// Documents that are generated from the table: the reference page, the example file, and a section of `enroute serve
+// --help`. A test compares the first two with deploy/configuration.md and deploy/enroute.env.example.
 
 import Foundation
 

@@ -1,5 +1,5 @@
-// The table of all settings, group by group. A gateway refuses a setting that is not in the table. A test fails for a
-// setting that no code reads. Nothing else in the project lists the settings.
+// The table of all settings, by group. A gateway refuses a setting that is not in the table, and a test fails for a
+// setting that no code reads. The project has no other list of the settings.
 
 import Access
 import Gateway
@@ -21,7 +21,7 @@ enum SettingsTable {
     /// - Returns: `nil` if there is no setting with this name.
     static func setting(_ name: String) -> Setting? { self.byName[name] }
 
-    /// The prefix of every name except those of AWS.
+    /// The prefix of every name except those of AWS settings.
     static let prefix = "ENROUTE_"
 
     /// The defaults of `Gateway` and the targets below it. The table uses them instead of repeating their values.

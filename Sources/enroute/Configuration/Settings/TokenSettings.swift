@@ -4,7 +4,7 @@ import Access
 
 extension SettingsTable {
     private static let uses = ["serve", "token"]
-    /// `replay` uses the secret of `enroute dev` only where no key is set.
+    /// `replay` uses the secret of `enroute dev` only if no key is set.
     private static let usesOfKeys = ["serve", "token", "replay"]
     private static let claim =
         "path of a claim, such as `realm_access.roles`; see [Claims](identity-providers.md#claims)"

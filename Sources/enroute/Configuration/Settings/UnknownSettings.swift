@@ -1,8 +1,9 @@
-// A variable with an unknown name would have no effect, so it is an error, which suggests the name that was probably meant.
+// A variable with an unknown name would have no effect. It is therefore an error, which suggests the name that was
+// probably meant.
 
 /// Names that are not in the table.
 enum UnknownSettings {
-    /// Variables that this project's tests and builds set, and that a process they start may inherit.
+    /// Variables that this project's tests and builds set. A process that they start may inherit them.
     private static let development: Set = Set(
         [
             "BINARY", "BUILD_TWIN", "EXECUTABLE", "FAILOVERS", "FIRST_SEED", "FUZZ", "HISTORIES", "RACES", "REPORT",
@@ -37,11 +38,11 @@ enum UnknownSettings {
         return name.hasSuffix("_PORT") && value.contains(/^(tcp|udp|sctp):\/\//)
     }
 
-    /// The known name closest to `name`; `nil` where none is close.
+    /// The known name closest to `name`; `nil` if none is close.
     static func nearest(to name: String) -> String? {
         let text = Self.stem(name.uppercased())
         guard !text.isEmpty, text.count <= 100 else { return nil }
-        // The prefix may be misspelt or missing.
+        // The prefix may be misspelled or missing.
         func distance(_ known: String) -> Int {
             min(text.editDistance(to: Self.stem(known)), name.uppercased().editDistance(to: known))
         }

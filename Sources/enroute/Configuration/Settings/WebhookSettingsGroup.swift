@@ -1,4 +1,4 @@
-// Settings of webhooks, by which events reach other systems.
+// Settings of webhooks, which send events to other systems.
 
 import Webhooks
 

@@ -1,4 +1,4 @@
-"""The connection: it signs in, follows, reports, and comes back by itself."""
+"""The connection: it signs in, follows, reports, and reconnects automatically."""
 
 import asyncio
 import itertools
@@ -46,10 +46,10 @@ class Client:
         self._heard, self._is_asking, self._server_ahead = 0.0, False, 0.0  # In seconds.
         self.rider = Rider(self)
 
-    # What applications call.
+    # The methods that applications call.
 
     async def run(self):
-        """Stays connected until `stop`, or until the gateway says that connecting again is useless."""
+        """Stays connected until `stop`, or until a close code means that reconnecting is useless."""
         failures, rejected, end = 0, None, None
         while not self._stopped.is_set():
             self._on_connection("connecting", None)
@@ -97,7 +97,7 @@ class Client:
         return self._socket is not None
 
     def failed(self, job, code):
-        """Tells the application what nobody waits for."""
+        """Notifies the application of errors that no caller waits for."""
         self._on_error(job, code)
 
     def cursor(self, job):
@@ -172,7 +172,7 @@ class Client:
         return End(end[0] or 1006, end[1] or "", None, retry_in, self.clock.elapsed() - opened if opened is not None else 0)
 
     async def _welcome(self, socket):
-        """Returns `welcome`; a `goaway` may come instead, with the close that follows it."""
+        """Returns `welcome`; a `goaway` may arrive instead, followed by a close."""
         deadline = asyncio.get_running_loop().time() + ANSWER_SECONDS / self._speed
         async with asyncio.timeout_at(deadline):
             while True:
@@ -182,7 +182,7 @@ class Client:
                 self._receive(message)
 
     async def _watch_silence(self, socket):
-        """Sends a ping when nothing has arrived for a while, and gives the connection up when nothing follows."""
+        """Sends a ping when nothing has arrived for a while, and gives the connection up if nothing arrives then."""
         while True:
             await self.clock.sleep(1)
             silent = self.clock.elapsed() - self._heard

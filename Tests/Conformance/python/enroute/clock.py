@@ -6,7 +6,7 @@ import time
 
 class Clock:
     def __init__(self, speed=1, now=None):
-        """`now`: what the clock shows at first, in seconds since the epoch."""
+        """`now`: the clock's first time, in seconds since the epoch."""
         self.speed = speed
         self._now, self._start = now or time.time(), time.monotonic()
 

@@ -20,7 +20,7 @@ class End:
     code: int = 1006
     reason: str = ""
     http: int | None = None
-    retry_in: float | None = None  # What the gateway asked for, from now.
+    retry_in: float | None = None  # The time that the gateway requested, from now.
     lasted: float = 0
 
 
@@ -58,6 +58,6 @@ def expiry(token):
 
 
 def refresh_in(expires, server_now):
-    """Returns after how many seconds to send `refresh`: a minute ahead, or half-way where less is left."""
+    """Returns after how many seconds to send `refresh`: a minute before the expiry, or half-way if less is left."""
     left = expires - server_now
     return max(0, left - REFRESH_AHEAD if left > 2 * REFRESH_AHEAD else left / 2)

@@ -1,4 +1,5 @@
-"""A rider's side: travel mode, and reports at the pace that the gateway asks for. Of each trip only the newest fix waits."""
+"""A rider's side: travel mode, and reports at the pace that the gateway requests. Of each trip only the newest fix
+waits."""
 
 import secrets
 
@@ -72,7 +73,8 @@ class Rider:
             self._refused(error.get("job"), error["code"])
 
     async def run(self):
-        """One connection long: what the rider declared before, then reports. A lost report is sent again if none is newer."""
+        """Runs for one connection: sends what the rider declared before, then reports. A lost report is sent again if
+        none is newer."""
         self._waiting, self._unanswered, self._sent_at = self._waiting or self._unanswered, None, None
         for job in list(self._travelling):
             try:

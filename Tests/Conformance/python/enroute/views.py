@@ -1,8 +1,8 @@
-"""What a follower shows for a job: snapshots and messages in, whole views out. Nothing here knows of sockets."""
+"""What a follower shows for a job: snapshots and messages in, whole views out. This module has no sockets."""
 
 from dataclasses import dataclass, replace
 
-# In these tracking states nothing of the rider may be drawn.
+# In these tracking states the rider must not be drawn.
 HIDDEN = ("paused", "arrived", "ended")
 
 
@@ -55,7 +55,7 @@ class JobState:
             unavailable=snapshot.get("unavailable"), destination=snapshot.get("destination"),
             vendor=snapshot.get("vendor"), rider_card=snapshot.get("riderCard"), display=snapshot.get("display"),
             travel_deadline=snapshot.get("travelDeadline")))
-        # Without a cursor of our own there is nothing that we missed.
+        # Without our own cursor we have missed nothing.
         return list(snapshot.get("missed") or []) if seen else []
 
     _reset = _subscribed

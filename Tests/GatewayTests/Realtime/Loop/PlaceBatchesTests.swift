@@ -7,7 +7,7 @@ import Testing
 
 @testable import Realtime
 
-/// Places of riders, gathered and stored together.
+/// Places of riders, collected and stored together.
 @Suite struct PlaceBatchesTests {
     private static let zone = ZoneID("vienna")!
     private static let here = Coordinate(latitude: 48.2, longitude: 16.4)!

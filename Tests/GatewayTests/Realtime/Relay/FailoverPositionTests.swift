@@ -11,7 +11,8 @@ import Testing
 
 /// Positions that one master of the live instance accepted and the next one lacks.
 @Suite(.serialized, .needsMachine(for: .faults)) struct FailoverPositionTests {
-    /// A rider may report its next position only seconds later. Until then, followers of a new master would see an old one.
+    /// A rider may report its next position only seconds later. Until then, followers at a new master would see an old
+    /// one.
     @Test func `B30: after a failover, a rider's newest position is published again without another report`()
         async throws
     {

@@ -14,8 +14,8 @@ import TrafficControl
 
 /// Reading followed jobs again, without a gateway.
 @Suite struct JobResyncTests {
-    /// A regression: each read failed immediately and started the next one on its own stack. A gateway with 5,000 followed
-    /// jobs ended when it lost the connection to Redis.
+    /// A regression: each read failed immediately and started the next one on its own stack. A gateway with 5,000
+    /// followed jobs crashed when it lost the connection to Redis.
     @Test func `while Redis is not connected, reads of any number of jobs need no deeper stack`() async throws {
         let nowhere = RedisAddress(endpoint: .unix(path: "/nonexistent.sock"))
         let client = try await RedisClient.made(at: nowhere)

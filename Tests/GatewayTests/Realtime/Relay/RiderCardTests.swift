@@ -10,7 +10,7 @@ import Testing
 @testable import Gateway
 @testable import Realtime
 
-/// Who is coming: the card of a rider is shown to the followers of its job, and to nobody else at any other time.
+/// The card of a rider is shown to the followers of its job, and to nobody else at any time.
 @Suite struct RiderCardTests {
     static let rosa = RiderCard(
         name: "Rosa <b>", photo: "https://photos.example/rosa.jpg", vehicle: .cargoBike, plate: "AB 123",
@@ -174,7 +174,7 @@ import Testing
                     #"{"rider":"rider-2","insteadOf":"rider-1"}"#)
                 #expect(assigned.status == 200, "\(assigned.text)")
                 #expect(try await messages.reset().riderCard == Self.ugo)
-                // A change of the former rider's card concerns nobody here any longer.
+                // A change of the former rider's card no longer concerns anybody here.
                 try await Self.write(gateway, "rider-1", RiderCard(name: "Rosina"))
                 let unassigned = try await gateway.rest("DELETE", Self.path + "/assignment", by: "orders", .service)
                 #expect(unassigned.status == 200)
@@ -255,7 +255,7 @@ import Testing
             try await Self.change(gateway, to: .accepted)
             try await Self.follow(gateway) { snapshot, messages in
                 #expect(snapshot.riderCard == Self.rosa)
-                // As if the message of refresh_job had been lost.
+                // Simulates a lost message of refresh_job.
                 try await gateway.client.run(
                     "HSET", "rider:{rome}:rider-1", "card", String(decoding: Self.ugo.json, as: UTF8.self))
                 try await gateway.client.run("HINCRBY", "job:{order-1}", "revision", "1")

@@ -17,7 +17,7 @@ import Testing
     private static let visit =
         #"{"kind":"service","customer":"anna","rider":"rider-1","zone":"rome","destination":{"lat":41.91,"lon":12.5}}"#
 
-    /// What one watcher shows.
+    /// The places that one watcher shows.
     private struct Map {
         var places: [String: ZonePlace] = [:]
         var isComplete = false

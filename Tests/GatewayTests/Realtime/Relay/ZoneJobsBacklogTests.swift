@@ -4,7 +4,7 @@ import Testing
 
 @testable import Realtime
 
-/// What a watcher of a zone's jobs receives next.
+/// The messages that a watcher of a zone's jobs receives next.
 @Suite struct ZoneJobsBacklogTests {
     private static let zone = ZoneID("rome")!
 
@@ -38,7 +38,7 @@ import Testing
         #expect(views.allSatisfy { $0.count == count && $0.gone.isEmpty })
     }
 
-    @Test func `a job that changes many times is sent once, as it is then`() {
+    @Test func `a job that changes many times is sent once, with its current state`() {
         var (backlog, table) = (ZoneJobsBacklog(), Self.table(3))
         _ = Self.all(&backlog, &table)
         for status in [JobStatus.preparing, .readyForPickup, .inTransit] {
@@ -56,7 +56,7 @@ import Testing
             views == [ZoneJobsView(zone: Self.zone, count: 2, jobs: [Self.row(1, .inTransit)], gone: [Self.job(2)])])
     }
 
-    @Test func `changes during the list reach jobs that were sent already, and the others as they are then`() throws {
+    @Test func `jobs that change during the list are sent again, and others with their current state`() throws {
         var (backlog, table) = (ZoneJobsBacklog(), Self.table(150))
         let first = try #require(backlog.next(of: Self.zone, &table))
         #expect(first.jobs.count == 100 && first.hasMore)
@@ -84,7 +84,7 @@ import Testing
         let changes = ZoneRows.Changes(rows: (0..<count).map { Self.row($0, .preparing) })
         table.apply(changes)
         let (fits, fitsAfterwards) = (backlog.note(changes), backlog.note(changes))
-        // Nothing waits besides the list.
+        // No job waits besides the list.
         #expect(!fits && fitsAfterwards)
         let views = Self.all(&backlog, &table)
         #expect(views.first?.isReset == true && views.dropFirst().allSatisfy { !$0.isReset })

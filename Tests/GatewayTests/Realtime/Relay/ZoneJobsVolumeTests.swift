@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func `a watcher that stops reading receives the list again, as it is then, and is not disconnected`()
+    @Test func `a watcher that stops reading receives the current list later, and is not disconnected`()
         async throws
     {
         try await within {

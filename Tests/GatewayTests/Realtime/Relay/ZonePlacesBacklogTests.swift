@@ -4,7 +4,7 @@ import Testing
 
 @testable import Realtime
 
-/// What a watcher of a zone's places receives next.
+/// The messages that a watcher of a zone's places receives next.
 @Suite struct ZonePlacesBacklogTests {
     private static let zone = ZoneID("rome")!
 
@@ -32,7 +32,7 @@ import Testing
         #expect(Set(views.flatMap(\.places)).count == count && views.flatMap(\.places).count == count)
     }
 
-    @Test func `a place that changes several times waits once and is sent as it is then`() {
+    @Test func `a place that changes several times waits once and is sent with its current state`() {
         var (backlog, places) = (ZonePlacesBacklog(), Self.places(2))
         let key = PlaceKey.job(JobID("job-0")!)
         _ = Self.all(&backlog, places)
@@ -43,7 +43,7 @@ import Testing
         #expect(Self.all(&backlog, places) == [ZonePlacesView(zone: Self.zone, places: [Self.place(0, at: 9)])])
     }
 
-    @Test func `places that are gone are named`() {
+    @Test func `places that have disappeared are reported`() {
         var (backlog, places) = (ZonePlacesBacklog(), Self.places(1))
         let rider = PersonID("rider-1")!
         _ = Self.all(&backlog, places)

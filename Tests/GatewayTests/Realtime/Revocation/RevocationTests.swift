@@ -172,7 +172,7 @@ import Testing
                             if case .ended(_, let reason) = message { reason } else { nil }
                         }
                         #expect(reason == .revoked)
-                        // The answer is the same as for another customer's job.
+                        // The response is the same as for another customer's job.
                         try await anna.send(.subscribe(job: RevocationScenario.job, since: nil))
                         #expect(try await received.refusal().code == .notFound)
                     }

@@ -14,7 +14,7 @@ import Testing
 
 /// No data reaches anyone but its intended recipients.
 @Suite(.serialized, .needsMachine(for: .faults)) struct DisclosureTests {
-    /// The number of sessions, and of jobs that each requests one after the other: 10,000 pairs.
+    /// The number of sessions, and of jobs that each one requests in sequence: 10,000 pairs.
     private static let (people, asked) = (50, 200)
     private static let jobsOfEach = 3
 
@@ -142,7 +142,7 @@ extension DisclosureTests.Seen {
     }
 }
 
-/// The cost of an answer must not reveal more than the answer.
+/// The cost of an answer must not reveal more than the answer itself.
 extension DisclosureTests {
     /// The commands that read a job. A gateway's own background commands hardly include them.
     private static let reading = ["evalsha", "hmget", "mget", "hgetall"]

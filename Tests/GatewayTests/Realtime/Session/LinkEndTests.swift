@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `a viewer receives how the job ended, then the session is closed and its place is free`() async throws {
+    @Test func `a viewer receives how the job ended, then the session is closed and its lease is free`() async throws {
         try await Self.run { gateway, job, secret, viewers in
             try await gateway.unsigned { connection, messages in
                 try await connection.send(.auth(.link(secret)))

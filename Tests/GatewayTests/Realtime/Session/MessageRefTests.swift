@@ -54,7 +54,7 @@ import Testing
         return objects
     }
 
-    @Test func `B4: the error for a malformed message names what could be read of it`() async throws {
+    @Test func `B4: the error for a malformed message contains the parts that could be read`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let answers = try await Self.answers(
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `B4: the error for a rate-limited message names the message`() async throws {
+    @Test func `B4: the error for a rate-limited message identifies the message`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) {
                 ($0.limits.messagesPerSecond, $0.limits.messagesBurst) = (0, 1)

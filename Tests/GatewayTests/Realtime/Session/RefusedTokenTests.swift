@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func `the caller, the close frame and the log name the claim, and nothing of the token`() async throws {
+    @Test func `the response, the close frame and the log contain the claim, and no part of the token`() async throws {
         let log = RecordedLines()
         try await Self.run(log) { gateway in
             let token = try await gateway.token("anna", .customer)

@@ -13,7 +13,7 @@ import Testing
     private static let traceID = "4bf92f3577b34da6a3ce929d0e0e4736"
     private static let traceparent = "traceparent: 00-\(traceID)-00f067aa0ba902b7-01\r\n"
 
-    @Test func `the line names role, times, counts, trace and who closed the session, and no person`() async throws {
+    @Test func `the line contains role, times, counts, trace and who closed the session, but no person`() async throws {
         let lines = RecordedLines()
         try await within {
             try await RunningGateway.run(isSecure: false, logger: lines.logger) { gateway in
@@ -27,7 +27,7 @@ import Testing
                     )
                     // The epoch is unknown, so the whole state follows.
                     _ = try anna.readUntil(Array(#""type":"reset""#.utf8))
-                    // 1000, and a reason that must not be logged.
+                    // Code 1000, and a reason that must not be logged.
                     try anna.send(RawSocket.frame(0x88, [0x03, 0xE8] + Array("lat 51.987654".utf8)))
                     _ = try anna.readToEnd()
                 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Realtime
 
-/// Which entry of a full table makes room.
+/// Which entry of a full table makes room for a new one.
 @Suite struct LeastRecentlyUsedTests {
     private static func at(_ time: Int) -> NIODeadline { .uptimeNanoseconds(UInt64(time)) }
 
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: 0..<5, [1, 2, 9, 100])
-    func `whatever was used, added and removed, the least recently used entry is evicted`(seed: UInt64, most: Int) {
+    func `the least recently used entry is evicted, whatever was used, added and removed`(seed: UInt64, most: Int) {
         var random = SeededGenerator(seed: seed)
         var oldest = LeastRecentlyUsed<Int>()
         var table: [Int: NIODeadline] = [:]

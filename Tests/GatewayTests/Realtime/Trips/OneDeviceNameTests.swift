@@ -24,7 +24,7 @@ extension OneDeviceTests {
         }
     }
 
-    @Test func `a device that was overtaken is told so even if its positions are older than those of the other one`()
+    @Test func `an overtaken device is notified even if its positions are older than those of the other one`()
         async throws
     {
         try await Self.run { one, other in
@@ -70,7 +70,7 @@ extension OneDeviceTests {
         }
     }
 
-    @Test func `of phones without names, the one that reports goes on when the other one resumes`() async throws {
+    @Test func `of phones without names, the one that reports continues when the other one resumes`() async throws {
         try await Self.run { one, other in
             try await Self.device(one, nil) { first, answersOfFirst in
                 let before = try await Self.report(first, 1, &answersOfFirst)
@@ -147,7 +147,7 @@ extension OneDeviceTests {
         try await Self.run { one, other in
             try await Self.device(one, Self.phone) { phone, answers in
                 let before = try await Self.report(phone, 1, &answers)
-                // The ledger has decided, and the live instance did not answer.
+                // The ledger has decided, but the live instance did not reply.
                 _ = try await other.ledger.startTravel(
                     for: Self.job, by: PersonID("rider-1")!, on: Reporter(Self.tablet)
                 ).get()

@@ -8,7 +8,7 @@ import Testing
 @testable import HTTPValues
 @testable import Realtime
 
-/// Two phones of one rider: one reports at a time, so the marker does not jump between their places.
+/// Two phones of one rider: only one reports at a time, so that the marker does not jump between their places.
 @Suite(.serialized) struct OneDeviceTests {
     static let job = JobID("job-1")!
     static let (phone, tablet) = (DeviceID("phone")!, DeviceID("tablet")!)
@@ -134,7 +134,7 @@ import Testing
                     }
                 }
                 let steps = try await Self.steps(until: 12, &seen)
-                // One leap, at the handover.
+                // The marker jumps once, at the handover.
                 let leaps = zip(steps, steps.dropFirst()).count { abs($0 - $1) > 50 }
                 print("leaps shown: \(leaps) of \(steps.count - 1) steps")
                 #expect(steps == [5_000] + Array(1...12))
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func `a device that took the trip back at another gateway reports again`() async throws {
+    @Test func `a device that took over again at another gateway reports again`() async throws {
         try await Self.runHolding { one in
             let address = (live: one.settings.live, ledger: one.settings.ledger)
             try await RunningGateway.run(isSecure: false, at: address, { $0.limits.allowManyMessages() }) { other in
@@ -167,7 +167,7 @@ import Testing
                 try await Self.start(one, "tablet")
                 let overtaken = try await Self.post(other, 2, device: "phone")
                 try await Self.start(one, "phone")
-                // Held, because it is 5 km away, and not refused as another device's.
+                // Held because it is 5 km away, but not refused as another device's.
                 let back = try await Self.post(other, 5_000, device: "phone")
                 #expect([before.status, overtaken.status, back.status] == [200, 409, 200], "\(back)")
                 #expect(back.text.contains(#""held":["\#(Self.job)"]"#), "\(back)")
@@ -226,7 +226,7 @@ import Testing
         }
     }
 
-    @Test func `a device that was overtaken cannot resume, and takes the trip back by starting again`() async throws {
+    @Test func `an overtaken device cannot resume, and takes over again by starting again`() async throws {
         try await Self.run { one, other in
             try await Self.device(one, Self.phone) { old, answersOfOld in
                 try await Self.device(other, Self.tablet) { new, answersOfNew in
@@ -247,7 +247,7 @@ import Testing
         }
     }
 
-    @Test func `a device goes on over a new connection, and over REST, by its name`() async throws {
+    @Test func `a device with a name continues over a new connection, and over REST`() async throws {
         try await Self.run { one, other in
             try await Self.device(one, Self.phone) { phone, answers in
                 let answer9 = try await Self.report(phone, 1, &answers)
@@ -268,7 +268,7 @@ import Testing
         }
     }
 
-    @Test func `without a name, a rider goes on over a new connection as soon as the old one is closed`() async throws {
+    @Test func `without a name, a rider continues on a new connection once the old one is closed`() async throws {
         try await Self.run { one, other in
             try await Self.device(one, nil) { phone, answers in
                 let answer14 = try await Self.report(phone, 1, &answers)
@@ -369,7 +369,7 @@ import Testing
                             let answer23 = try await Self.report(phone, 1, &phoneAnswers)
                             #expect(answer23 == nil)
                             try await tablet.send(.travel(job: Self.job, active: true, device: Self.tablet))
-                            // Before that, the phone would be the one that reports.
+                            // Otherwise the phone would be the device that reports.
                             _ = try await answers.travelAnswer()
                         }
                         for step in 2...200 {

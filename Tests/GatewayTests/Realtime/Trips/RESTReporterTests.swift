@@ -26,7 +26,7 @@ import Testing
         _ body: @escaping @Sendable (RunningGateway) async throws -> Void
     ) async throws {
         try await within {
-            // The rider is somewhere else at once, and nothing is filtered.
+            // The rider may be somewhere else at once, and nothing is filtered.
             try await RunningGateway.run(
                 isSecure: false,
                 {

@@ -13,8 +13,8 @@ import Testing
     private static let zone = ZoneID("vienna")!
     private static let service = PersonID("service")!
 
-    /// The app declares online as soon as the socket is open, while the session's first heartbeat may be on its way. The next
-    /// heartbeat is 30 s later: too late for this.
+    /// The app declares itself online as soon as the socket is open, while the session's first heartbeat may still be
+    /// on its way. The next heartbeat, 30 s later, is too late for this.
     @Test func `a rider that goes online at once and reports is found where it is within seconds`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in

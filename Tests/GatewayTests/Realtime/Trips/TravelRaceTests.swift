@@ -6,8 +6,8 @@ import Testing
 @testable import Gateway
 @testable import Jobs
 
-/// Travel mode is switched on and off at two gateways at the same time. Afterwards the live instance shows what the ledger has
-/// decided, although nobody follows the job.
+/// Travel mode is switched on and off at two gateways at the same time. Afterwards the live instance shows what the
+/// ledger has decided, even if nobody follows the job.
 @Suite struct TravelRaceTests {
     private static let rider = PersonID("rider-1")!
 
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `what another gateway opens while this one switches travel mode off does not stay open`() async throws {
+    @Test func `a feed that another gateway opens while travel mode is switched off does not stay open`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
                 let job = try await gateway.travellingJob()
@@ -71,7 +71,7 @@ import Testing
                 let isOpen = try await gateway.feed.read(job).get().isOpen
                 #expect(isOpen, "travel mode is on")
                 try await jobs.stopTravel(job, by: Self.rider).get()
-                // A fence that the ledger has never drawn.
+                // A fence that the ledger has never assigned.
                 let opened = try await gateway.feed.open(job, for: Self.rider, until: deadline, fence: 99).get()
                 #expect(opened == .open)
                 try await jobs.closeIfStopped(job).get()

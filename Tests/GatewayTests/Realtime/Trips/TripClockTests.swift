@@ -32,7 +32,7 @@ import Tracking
         #expect(reports.compactMap(\.clockCorrection) == [behind + 100])
     }
 
-    @Test func `a clock that cannot be corrected is refused for this reason, with words for the rider`() {
+    @Test func `a clock that cannot be corrected is refused for this reason, with a text for the rider`() {
         let reports = Self.report(0..<30, behind: 3_600_000)
         #expect(reports.last?.verdict == .refused(.clock) && reports.allSatisfy { $0.clockCorrection == nil })
         #expect(FixRefusal.clock.code == .implausiblePosition && FixRefusal.clock.message.contains("10 minutes"))

@@ -68,7 +68,7 @@ import Testing
         #expect(street.searches == 20)
     }
 
-    @Test func `the street of the last report goes on with the newest fixes of the next one`() {
+    @Test func `matching continues on the street of the last report with the newest fixes of the next one`() {
         let street = OneStreet()
         var trip = TripState(bounds: .init(), streets: street)
         for second in 0..<10 { _ = Self.shown(&trip, second..<(second + 1)) }

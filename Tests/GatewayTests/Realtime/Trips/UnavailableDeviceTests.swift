@@ -7,7 +7,7 @@ import Testing
 @testable import HTTPValues
 @testable import Realtime
 
-/// Which of a rider's devices explains over REST why there is no location, at which gateway.
+/// Which of a rider's devices can report over REST why there is no location, and at which gateway.
 @Suite struct UnavailableDeviceTests {
     private static let job = OneDeviceTests.job
     private static let path = "/api/v1/jobs/\(job)/unavailable"
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: ["phone", nil])
-    func `a phone that named itself in travel explains before its first report, at any gateway`(
+    func `a phone that sent its name with travel reports a reason before its first fix, at any gateway`(
         name: String?
     ) async throws {
         try await OneDeviceTests.run { one, other in
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `a phone explains between its reports, at a gateway that received none of them`() async throws {
+    @Test func `a phone reports a reason between its fixes, at a gateway that received none of them`() async throws {
         try await OneDeviceTests.run { one, other in
             try await Self.start(one, "phone")
             let reported = try await OneDeviceTests.post(one, 1, device: "phone")
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `a device is named as in travel, and travel mode must be on`() async throws {
+    @Test func `a device must send the same name as with travel, and travel mode must be on`() async throws {
         try await OneDeviceTests.run { one, _ in
             let early = try await Self.explain(one, .hidden, device: "phone")
             #expect(early.status == 403 && early.member("code") == "travel_mode_off", "\(early)")
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func `if all fixes of a phone that named itself are refused, followers see why`() async throws {
+    @Test func `if all fixes of a phone with a name are refused, followers see why`() async throws {
         try await OneDeviceTests.run { one, _ in
             try await Self.start(one, "phone")
             try await becomes("the refused fixes are the unavailable reason") {

@@ -9,14 +9,16 @@ extension EnrouteClient {
         public var gateway: URL
         /// The default is URLSession, which has no WebSocket on most Linux systems. Use `NIOTransport` of EnrouteNIO there.
         public var transport: any Transport
-        /// Called before each connection and request, and before a token expires. If it returns `nil`, nobody is signed in,
-        /// and the connection is refused. If it throws or does not answer within 15 s, the client tries again later.
+        /// Called before each connection and request, and before a token expires. If it returns `nil`, nobody is signed
+        /// in, and the connection is refused. If it throws or does not return within 15 s, the client tries again
+        /// later.
         public var credential: @Sendable () async throws -> Credential?
-        /// The name of this device, 1 to 64 of `[A-Za-z0-9_-]`. If a rider has several devices, the one that last started
-        /// travel mode reports. Keep the name across launches to be able to resume. The default is a new name.
+        /// The name of this device, 1 to 64 of `[A-Za-z0-9_-]`. If a rider has several devices, the one that last
+        /// started travel mode reports. Keep the name across launches, so that the device can resume. The default is a
+        /// new name.
         public var device = UUID().uuidString
-        /// The highest plausible speed in m/s. Positions that would need a higher one are not shown. Raise it for trips
-        /// replayed in fast motion.
+        /// The highest plausible speed in m/s. Positions that imply a higher one are not shown. Raise it for trips that
+        /// are replayed faster than recorded.
         public var fastest: Double
 
         public init(
@@ -44,7 +46,7 @@ extension EnrouteClient.Configuration {
         return URL(string: (parts.string ?? "") + "/api/v1" + path) ?? self.gateway
     }
 
-    /// The address without a slash at its end, query and fragment.
+    /// The address without a slash at its end, and without query and fragment.
     private var parts: URLComponents {
         var parts = URLComponents(url: self.gateway, resolvingAgainstBaseURL: false) ?? URLComponents()
         while parts.path.hasSuffix("/") { parts.path.removeLast() }

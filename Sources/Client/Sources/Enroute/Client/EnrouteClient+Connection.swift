@@ -1,4 +1,4 @@
-// The sockets of the client: opened, read, written and closed as the machine decides.
+// The sockets of the client. The machine decides when they are opened, read, written and closed.
 
 extension EnrouteClient {
     func perform(_ action: ConnectionMachine.Action) {
@@ -30,7 +30,7 @@ extension EnrouteClient {
             let socket = try await self.configuration.transport.connect(
                 to: self.configuration.socketURL, subprotocol: Self.subprotocol)
             guard self.opening[attempt] != nil else { return await socket.close(code: 1000) }
-            // Bounded by the machine: at most `MessageBudget.burst` messages beyond those that the socket accepted.
+            // The machine bounds this: at most `MessageBudget.burst` messages more than the socket has accepted.
             let (stream, outgoing) = AsyncStream.makeStream(of: String.self)
             let writer = Task { await self.write(stream, to: socket, attempt) }
             self.sockets[attempt] = OpenSocket(socket: socket, outgoing: outgoing, writer: writer)
@@ -63,7 +63,7 @@ extension EnrouteClient {
 
     private func closed(_ reason: CloseReason, _ attempt: Int) {
         self.connection { $0.closed(reason, attempt: attempt, at: $1) }
-        // A socket that the machine gave up before is closed already.
+        // A socket that the machine gave up earlier is already closed.
         self.opening[attempt] = nil
         if let open = self.sockets.removeValue(forKey: attempt) { open.outgoing.finish() }
     }

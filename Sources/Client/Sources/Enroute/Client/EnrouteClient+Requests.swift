@@ -1,4 +1,5 @@
-// Requests to the gateway: over the socket, whose answers the machine matches to the callers, and reports over REST.
+// Requests to the gateway: over the socket, where the machine matches answers to callers, and location reports over
+// REST.
 
 internal import Foundation
 
@@ -29,7 +30,7 @@ extension EnrouteClient {
                     self.answers[id] = continuation
                 }
                 if self.waits[wait] == nil { continuation.resume(returning: nil) }
-                // The handler was called before there was something to cancel.
+                // The cancellation handler was called before there was something to cancel.
                 if Task.isCancelled { self.cancel(wait) }
             }
         } onCancel: {

@@ -1,4 +1,4 @@
-// The sequences that apps read: each reader has a stream, which ends when the app stops reading or the client is done with it.
+// The sequences that apps read. Each reader has a stream, which ends when the app stops reading or the client ends it.
 
 extension EnrouteClient {
     func openStates() -> AsyncStream<ConnectionState> {

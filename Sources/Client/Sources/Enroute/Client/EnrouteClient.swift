@@ -12,10 +12,11 @@ public import Foundation
 /// for try await view in client.job("order-1") { show(view) }
 /// ```
 public actor EnrouteClient {
-    /// The number of states, outcomes and intervals that are buffered for a slow reader. More drop the oldest ones.
+    /// The number of states, outcomes and intervals that are buffered for a slow reader. Beyond it, the oldest are
+    /// dropped.
     static let mostSignals = 64
-    /// The number of status events that are buffered for a slow reader. More end its sequence with `slowConsumer`; its cursor
-    /// resumes it.
+    /// The number of status events that are buffered for a slow reader. Beyond it, its sequence ends with
+    /// `slowConsumer`; it can resume from its cursor.
     static let mostStatusEvents = 1_000
     static let subprotocol = "enroute.v1"
 
@@ -50,7 +51,8 @@ public actor EnrouteClient {
 
     public init(_ configuration: Configuration) { self.init(configuration, timebase: Timebase()) }
 
-    /// A client by URLSession, for Apple's systems. On Linux, pass a `Configuration` with `NIOTransport` of EnrouteNIO.
+    /// A client that uses URLSession, for Apple's systems. On Linux, pass a `Configuration` with `NIOTransport` of
+    /// EnrouteNIO.
     public init(gateway: URL, credential: @escaping @Sendable () async throws -> Credential?) {
         self.init(Configuration(gateway: gateway, credential: credential))
     }
@@ -87,24 +89,24 @@ public actor EnrouteClient {
     /// The current state.
     public var connectionState: ConnectionState { self.machine.connection.connection }
 
-    /// The state of the connection, the current one first. It never throws and never ends.
+    /// The states of the connection, starting with the current one. The sequence never throws and never ends.
     public nonisolated var connectionStates: Signals<ConnectionState> {
         Signals { await self.openStates() }
     }
 
     // MARK: following
 
-    /// The newest view of a job: a slow reader skips older ones and never sees the view go back. The sequence ends after the
-    /// view that has `ended`. It throws `EnrouteError` if the job may not be followed or the connection is refused; after
-    /// `start()`, follow again. Any number of loops share one subscription.
+    /// The newest view of a job. A slow reader skips older views, and a view never goes back in time. The sequence ends
+    /// after the view that has `ended`. It throws `EnrouteError` if the job may not be followed or the connection is
+    /// refused; after `start()`, follow again. Any number of loops share one subscription.
     public nonisolated func job(_ id: JobID) -> Updates<JobView> { Updates { await self.openViews(of: id) } }
 
     /// Every status event of a job, in order and exactly once.
     ///
     /// - Parameters:
     ///   - id: the job.
-    ///   - cursor: the cursor of the last event that was handled, also one that was stored in an earlier launch. Without it,
-    ///     the sequence starts with the current status. A damaged one ends the sequence with `badRequest`.
+    ///   - cursor: the cursor of the last event that was handled, even in an earlier launch. Without it, the sequence
+    ///     starts with the current status. A damaged cursor ends the sequence with `badRequest`.
     public nonisolated func statusEvents(of id: JobID, after cursor: StatusCursor? = nil) -> Updates<StatusEvent> {
         Updates { await self.openStatusEvents(of: id, after: cursor) }
     }
@@ -121,7 +123,7 @@ public actor EnrouteClient {
         RESTClient(configuration: self.configuration, timebase: self.timebase)
     }
 
-    // MARK: carrying out
+    // MARK: effects
 
     func connection(_ event: (inout ConnectionMachine, Moment) -> Void) {
         self.change { machine, moment in machine.connection(at: moment) { event(&$0, moment) } }

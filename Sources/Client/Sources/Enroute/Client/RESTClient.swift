@@ -1,4 +1,5 @@
-// Requests over REST: typed ones for the most frequent needs of apps and order systems, and any other by its path.
+// Requests over REST: typed ones for the most frequent needs of apps and order systems, and any other request by its
+// path.
 
 public import Foundation
 
@@ -32,7 +33,7 @@ public struct RESTClient: Sendable {
         }
     }
 
-    /// A tracking link. `url` contains the secret after `#`; the gateway shows it only here.
+    /// A tracking link. `url` contains the secret after `#`. Only this response contains the secret.
     public struct TrackingLink: Decodable, Hashable, Sendable {
         /// The secret, for `Credential.trackingLink`.
         public let link: String
@@ -42,7 +43,7 @@ public struct RESTClient: Sendable {
         public let url: String?
     }
 
-    /// An answer with a status of 2xx or 304.
+    /// A response with a status of 2xx or 304.
     public struct Answer: Sendable {
         public let status: Int
         /// With names in lower case.
@@ -54,8 +55,9 @@ public struct RESTClient: Sendable {
     ///
     /// - Parameters:
     ///   - job: the job.
-    ///   - idempotencyKey: 1 to 128 printable characters. Requests with the same key and the same job create it once: if you
-    ///     repeat a request within 24 h because its answer was lost, it returns the job instead of throwing `conflict`.
+    ///   - idempotencyKey: 1 to 128 printable characters. Requests with the same key and the same job create it once:
+    ///     if you repeat a request within 24 h because its response was lost, it returns the job instead of throwing
+    ///     `conflict`.
     /// - Returns: the job as a follower sees it.
     /// - Throws: `conflict` if the job exists.
     @discardableResult
@@ -109,13 +111,13 @@ public struct RESTClient: Sendable {
     /// Sends any request to the REST API.
     ///
     /// - Parameters:
-    ///   - method: of HTTP.
+    ///   - method: the HTTP method.
     ///   - path: below `/api/v1`, beginning with a slash.
     ///   - body: JSON.
     ///   - headers: besides the credential and the type of the body.
-    /// - Throws: `EnrouteError` with the code of the problem document, `network`, or `cancelled` if the task is cancelled. An
-    ///   answer that does not come from a gateway is `network` too: a redirect, or the page of a network that requires a
-    ///   sign-in.
+    /// - Throws: `EnrouteError` with the code of the problem document, `network`, or `cancelled` if the task is
+    ///   cancelled. A response that does not come from a gateway is `network` too: a redirect, or the page of a network
+    ///   that requires a sign-in.
     public func send(
         _ method: String, _ path: String, body: Data? = nil, headers: [String: String] = [:]
     ) async throws(EnrouteError) -> Answer {
@@ -152,8 +154,8 @@ public struct RESTClient: Sendable {
         }
     }
 
-    /// Sends a request and gives it up at `end`, which is `ClientMachine.answerWithin` after the call: the credential and the
-    /// answer share this time.
+    /// Sends a request and gives it up at `end`, which is `ClientMachine.answerWithin` after the call. The credential
+    /// and the response share this time.
     private func exchange(
         _ request: TransportRequest, until end: Double
     ) async throws(EnrouteError) -> TransportResponse {
@@ -179,11 +181,11 @@ public struct RESTClient: Sendable {
             return try JSONDecoder().decode(Body.self, from: answer.body)
         } catch {
             throw EnrouteError(
-                .internal, "The answer to \(method) \(path) has another form.", httpStatus: answer.status)
+                .internal, "The response to \(method) \(path) is invalid.", httpStatus: answer.status)
         }
     }
 
-    /// Whether a body is empty or JSON, as every body of the REST API.
+    /// Whether a body is empty or JSON, like every body of the REST API.
     private static func isJSON(_ body: Data) -> Bool {
         body.isEmpty || (try? JSONSerialization.jsonObject(with: body, options: .fragmentsAllowed)) != nil
     }
@@ -199,7 +201,7 @@ public struct RESTClient: Sendable {
         var followed = FollowedView(job: job)
         let now = Date().timeIntervalSince1970 * 1000
         _ = followed.apply(.subscribed(job, snapshot), at: Moment(now: now, wall: now))
-        guard let view = followed.view else { throw EnrouteError(.internal, "The answer has no snapshot.") }
+        guard let view = followed.view else { throw EnrouteError(.internal, "The response has no snapshot.") }
         return view
     }
 
@@ -221,8 +223,8 @@ public struct RESTClient: Sendable {
         let serverTime: Double?
     }
 
-    /// Refusals of a proxy, without a problem document, after which the same request may succeed: 408 request timeout, 425 too
-    /// early, 429 too many requests.
+    /// Refusals of a proxy, without a problem document, after which the same request may succeed: 408 request timeout,
+    /// 425 too early, 429 too many requests.
     private static let temporary = [408, 425, 429]
 
     private static func problem(_ response: TransportResponse) -> EnrouteError {

@@ -10,7 +10,7 @@ public struct RiderClient: Sendable {
     ///
     /// - Parameters:
     ///   - availability: whether the rider is available for tasks.
-    ///   - device: names the phone. The newest device of a rider counts.
+    ///   - device: the name of the phone. The newest device of a rider counts.
     /// - Throws: `activeTask` with the tasks that the rider must finish or return first, `forbidden`, `rateLimited`,
     ///   `network`.
     public func setAvailability(_ availability: Availability, device: String? = nil) async throws(EnrouteError) {

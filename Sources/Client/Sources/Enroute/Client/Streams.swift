@@ -1,4 +1,4 @@
-// The asynchronous sequences of the client. They are types of the client, so that their implementation can change.
+// The asynchronous sequences of the client. They are the client's own types, so that their implementation can change.
 
 /// Values that may end with an error. Each loop over them is a separate consumer.
 public struct Updates<Element: Sendable>: AsyncSequence, Sendable {

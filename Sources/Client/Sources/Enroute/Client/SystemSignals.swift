@@ -1,11 +1,11 @@
-// Signals of Apple's systems: changes of the network, and the app entering the background and the foreground. On other
+// Signals of Apple's systems: network changes, and the app entering the background and the foreground. On other
 // systems, call `setOnline`, `enterBackground` and `wake` yourself.
 
 #if canImport(Network)
     internal import Network
 
     extension EnrouteClient {
-        /// Notifies the client of whether the device has a network, until the task is cancelled.
+        /// Notifies the client whether the device has a network, until the task is cancelled.
         public nonisolated func followNetwork() async {
             let (stream, continuation) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(1))
             let monitor = NWPathMonitor()

@@ -28,7 +28,7 @@ package struct Timebase: Sendable {
         try await Task.sleep(until: .now + Duration(ms: milliseconds / self.speed), clock: .continuous)
     }
 
-    /// Waits for an operation no longer than the time limit, and no longer than the task. An operation that ignores its
+    /// Waits for an operation until the time limit, or until the task is cancelled. An operation that ignores its
     /// cancellation continues, but nobody waits for it.
     ///
     /// - Throws: what the operation throws, `CancellationError`, or `late` after the time.

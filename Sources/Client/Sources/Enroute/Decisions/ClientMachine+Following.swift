@@ -17,8 +17,8 @@ extension ClientMachine {
         /// Readers that need older events than the last `subscribe` requested. They receive nothing until the next
         /// `subscribe`.
         var late: Set<Int> = []
-        /// How many times `subscribe` was repeated without knowing whether the first one had arrived. If it had, the gateway
-        /// refuses the repetitions with `bad_request`.
+        /// How many times `subscribe` was repeated while it was unknown whether the first one had arrived. If it had,
+        /// the gateway refuses the repetitions with `bad_request`.
         var repetitions = 0
 
         /// Whether the answer to the last `subscribe` contains everything that a reader with this cursor missed.
@@ -30,7 +30,7 @@ extension ClientMachine {
 
         var consumers: [Int] { (Array(self.viewers) + Array(self.readers.keys)).sorted() }
 
-        /// The oldest event that a consumer has, from which a subscription resumes.
+        /// The oldest of the consumers' cursors, from which a subscription resumes.
         var since: StatusCursor? {
             var since = self.view.view?.cursor
             for case let cursor? in self.readers.values.map(\.cursor) {
@@ -82,7 +82,7 @@ extension ClientMachine {
         guard self.follows[job]?.consumers.isEmpty == true, let follow = self.follows.removeValue(forKey: job) else {
             return
         }
-        // A job that the gateway refused to leave keeps its timer.
+        // A job keeps its timer if the gateway refused to unsubscribe it.
         if self.leaving[job] != 0 { self.timers[.job(job)] = nil }
         guard let request = follow.request else { return }
         // After a repetition, an earlier `subscribe` may have arrived.
@@ -123,14 +123,14 @@ extension ClientMachine {
         guard var follow = self.follows[job] else { return }
         let isLeaving = self.leaving[job] != nil
         switch message {
-        // The message belongs to an earlier subscription: the answer to the last one is still due.
+        // The message belongs to an earlier subscription: the answer to the last one is still to come.
         case .subscribed where isLeaving, .reset where isLeaving: break
         case .subscribed(_, let snapshot), .reset(_, let snapshot):
             follow.isAnswered = true
             for reader in follow.readers.keys where !follow.late.contains(reader) {
                 self.deliver(follow.readers[reader]?.read(snapshot) ?? [], to: reader)
             }
-        // The answer that is still due contains this status, too.
+        // The answer that is still to come contains this status too.
         case .status where isLeaving: break
         case .status(_, let status):
             for reader in follow.readers.keys where !follow.late.contains(reader) {
@@ -168,7 +168,7 @@ extension ClientMachine {
         self.effects += events.map { .status(consumer: reader, $0) }
     }
 
-    // MARK: all of them
+    // MARK: all consumers
 
     mutating func resubscribeUnanswered(at moment: Moment) {
         for job in self.leaving.keys {

@@ -7,7 +7,7 @@ extension ClientMachine {
         if self.send(.unsubscribe(job), endsSubscription: true, at: moment) { self.leaving[job, default: 0] += 1 }
     }
 
-    /// Handles the answer to an `unsubscribe`. After the last answer, messages belong to the last subscription.
+    /// Handles the answer to an `unsubscribe`. After the last answer, messages belong to the newest subscription.
     mutating func left(_ job: JobID) {
         guard let unanswered = self.leaving[job] else { return }
         self.leaving[job] = unanswered > 1 ? unanswered - 1 : nil

@@ -6,7 +6,7 @@ extension ClientMachine {
         var fix = fix
         fix.measuredAt = self.connection.clock.localTime(of: fix.measuredAt, at: moment.wall)
         if fix.place.isValid { self.forgetUnavailable(jobs) }
-        // Another device reports for the other ones.
+        // Another device reports for the other jobs.
         let own = jobs.filter { !self.takenOver.contains($0) }
         if own.isEmpty, !jobs.isEmpty { return }
         do {
@@ -63,7 +63,7 @@ extension ClientMachine {
         case .failure(let error):
             self.correctClock(error.serverTime, at: moment)
             self.fixes.answered(sequence)
-            // If the gateway refused all jobs, the error is that of the first.
+            // If the gateway refused all jobs, the first job's error counts.
             if let first = jobs.first { self.forget(first, after: error) }
             for job in jobs { self.effects.append(.outcome(.refused(job, error))) }
         }
@@ -71,7 +71,7 @@ extension ClientMachine {
     }
 }
 
-/// The clock, which only answers over REST correct while the app is in the background.
+/// The clock. While the app is in the background, only REST responses correct it.
 extension ClientMachine {
     private mutating func correctClock(_ serverTime: Double?, at moment: Moment) {
         guard let serverTime, let asked = self.postedAt else { return }
@@ -79,7 +79,7 @@ extension ClientMachine {
     }
 }
 
-/// The answer to `POST jobs/{job}/locations`.
+/// The response to `POST jobs/{job}/locations`.
 struct BatchAnswer: Decodable, Sendable {
     struct Refusal: Decodable, Sendable {
         let job: JobID

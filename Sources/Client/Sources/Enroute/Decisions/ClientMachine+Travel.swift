@@ -8,9 +8,9 @@ extension ClientMachine {
         var isAnswered = false
     }
 
-    /// Switches travel mode on or off, and returns the number of the request. From then on nothing is sent for a job that is
-    /// switched off, even if the gateway cannot be reached. A job is resumed only if the request to switch it on was sent. If
-    /// its answer is lost, the gateway refuses to resume what it never started.
+    /// Switches travel mode on or off, and returns the number of the request. From then on, nothing is sent for a job
+    /// that is switched off, even if the gateway cannot be reached. A job is resumed only if the request to switch it
+    /// on was sent. If its answer is lost, the gateway refuses to resume travel mode that it never started.
     mutating func switchTravel(_ job: JobID, isActive: Bool, resumes: Bool, at moment: Moment) -> Int {
         if !isActive { self.forget(job) }
         let request = self.request(
@@ -35,14 +35,14 @@ extension ClientMachine {
         if self.travels[job]?.request == request { self.travels[job]?.isAnswered = true }
     }
 
-    /// From now on neither resumes a job nor sends its queued readings.
+    /// From now on, the client neither resumes the job nor sends its queued readings.
     mutating func forget(_ job: JobID) {
         self.travels[job] = nil
         self.unavailable[.job(job)] = nil
         self.fixes.forget(job)
     }
 
-    /// Handles a refusal to switch travel mode on or off. If a later request was sent, the answer to that one decides.
+    /// Handles a refusal to switch travel mode on or off. If a later request was sent, its answer decides.
     mutating func travelRefused(_ refusal: WireError, _ error: EnrouteError) {
         guard !error.isRetryable, let job = refusal.job, let request = self.travels[job]?.request,
             refusal.ref == nil || refusal.ref == String(request)
@@ -61,7 +61,7 @@ extension ClientMachine {
         if !isRepetition { self.effects.append(.outcome(.refused(job, error))) }
     }
 
-    /// Forgets a job if a refused report shows that this device does not report for it. A refusal that is older than the
+    /// Forgets a job if a refused report shows that this device does not report for it. A refusal from before the
     /// current request to switch travel mode on does not count.
     mutating func forget(_ job: JobID, after error: EnrouteError) {
         guard error.code == .otherDevice || error.code == .travelModeOff, self.travels[job]?.isAnswered != false else {

@@ -1,4 +1,4 @@
-// The part of the client that explains why a rider's phone has no position, and explains it again on each new connection.
+// The part of the client that reports why a rider's phone has no position, and repeats it on each new connection.
 
 extension ClientMachine {
     /// What a reason applies to.
@@ -27,7 +27,7 @@ extension ClientMachine {
         for job in jobs { self.unavailable[.job(job)] = nil }
     }
 
-    /// Forgets a reason that the gateway refuses: the job is not this rider's, or its travel mode is off.
+    /// Forgets a reason that the gateway refuses, because the job is not this rider's or its travel mode is off.
     mutating func unavailableRefused(_ refusal: WireError, _ error: EnrouteError) {
         guard !error.isRetryable else { return }
         self.unavailable[refusal.job.map { .job($0) } ?? .all] = nil

@@ -6,9 +6,9 @@ extension ClientMachine {
         var pool: WatchedPool
         var consumers: Set<Int> = []
         var isAnswered = false
-        /// As for a job.
+        /// See `Follow.request`.
         var request: String?
-        /// As for a job.
+        /// See `Follow.repetitions`.
         var repetitions = 0
     }
 

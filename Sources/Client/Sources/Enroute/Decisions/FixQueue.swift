@@ -1,16 +1,17 @@
-// The queue of a rider's readings: bounded, newest first, no faster than the gateway requests, and without readings that are
-// too old to be accepted. All times are in ms.
+// The queue of a rider's readings. It is bounded, sends the newest first and not faster than the gateway requests, and
+// omits readings that are too old to be accepted. All times are in ms.
 
 import Foundation
 
 struct FixQueue {
-    /// The maximum number of queued readings. More discard the oldest ones.
+    /// The maximum number of queued readings. Beyond it, the oldest are discarded.
     static let mostFixes = 20
-    /// The maximum number of readings in one report. If the gateway rejects the newest one, it can show the one before.
+    /// The maximum number of readings in one report. If the gateway refuses the newest one, it can show the previous
+    /// one.
     static let fixesPerReport = 5
-    /// Age at which a gateway rejects a reading.
+    /// The age at which a gateway refuses a reading.
     static let lifetime = 55_000.0
-    /// The maximum number of unanswered reports of different jobs. More discard the oldest ones.
+    /// The maximum number of unanswered reports of different jobs. Beyond it, the oldest are discarded.
     static let mostUnanswered = 20
     /// The maximum number of jobs in one report.
     static let mostJobs = 10
@@ -18,7 +19,7 @@ struct FixQueue {
     static let firstInterval = 1_000.0
     /// The intervals that a gateway may request.
     static let intervals = 1_000.0...20_000.0
-    /// How far the local clock may be off before reports use the gateway's clock.
+    /// By how much the local clock may be wrong before reports use the gateway's clock.
     static let clockTolerance = 2_000.0
 
     struct Reading: Equatable {
@@ -37,7 +38,7 @@ struct FixQueue {
     private var sequence: Int64 = 0
     private var sentAt = -Double.infinity
     private var lastPlace = 0
-    /// The newest unanswered reading of each list of jobs that was sent, by sequence.
+    /// For each list of jobs, the newest reading that was sent and not answered, by sequence.
     private var unanswered: [(sequence: Int64, reading: Reading)] = []
     private(set) var interval = Self.firstInterval
 
@@ -53,8 +54,8 @@ struct FixQueue {
 
     /// Adds a reading for jobs in the order of their stops.
     ///
-    /// - Throws: for no job or too many jobs. A reading that no gateway would accept, or that is already queued for the same
-    ///   jobs, is left out.
+    /// - Throws: if there are no jobs or too many. A reading that no gateway would accept, or that is already queued
+    ///   for the same jobs, is left out.
     mutating func add(_ fix: Fix, jobs: [JobID], battery: Double? = nil) throws(EnrouteError) {
         guard (1...Self.mostJobs).contains(jobs.count) else {
             throw EnrouteError(
@@ -74,8 +75,9 @@ struct FixQueue {
         self.waiting.isEmpty ? nil : max(0, self.sentAt + self.interval - now)
     }
 
-    /// Returns the report that is due: the newest readings of the jobs that have waited longest. It removes older readings
-    /// that share a job with it, because they are no longer needed. Readings for other jobs remain for the next reports.
+    /// Returns the report that is due: the newest readings of the jobs that have waited longest. It removes older
+    /// readings that share a job with the report, because they are no longer needed. Readings for other jobs remain for
+    /// the next reports.
     ///
     /// - Parameter clockOffset: how far the gateway's clock is ahead of the local one, in ms.
     mutating func next(at moment: Moment, clockOffset: Double) -> LocationReport? {
@@ -96,17 +98,18 @@ struct FixQueue {
             battery: newest.battery.within(0...1))
     }
 
-    /// Handles an accepted or rejected report with this number, and all earlier ones.
+    /// Handles the acceptance or refusal of the report with this number, and of all earlier ones.
     mutating func answered(_ sequence: Int64) {
         self.unanswered.removeAll { $0.sequence <= sequence }
     }
 
-    /// Handles a rejected report for this job; `nil` if the gateway did not name the job.
+    /// Handles a refused report for this job; `nil` if the refusal contains no job.
     mutating func refused(_ job: JobID?) {
         self.unanswered.removeAll { report in job.map { report.reading.jobs.contains($0) } ?? true }
     }
 
-    /// Handles a lost connection. A rider who stands still has no newer reading, so unanswered ones are sent again.
+    /// Handles a lost connection. If a rider stands still, there is no newer reading, so unanswered ones are sent
+    /// again.
     mutating func disconnected() {
         self.sentAt = -.infinity
         self.repeatUnanswered()
@@ -116,7 +119,7 @@ struct FixQueue {
     mutating func repeatUnanswered() {
         let readings = self.unanswered.map(\.reading)
         self.unanswered = []
-        // They were validated when they were first queued.
+        // The readings were validated when they were first queued.
         for reading in readings { try? self.add(reading.fix, jobs: reading.jobs, battery: reading.battery) }
     }
 

@@ -11,7 +11,7 @@ struct FollowedView: Equatable {
 
     /// Highest plausible speed, m/s.
     static let fastest = 60.0
-    /// s of consistent readings before an implausible jump is accepted. The gateway has already held them back for 10 s.
+    /// s of consistent readings before an implausible jump is accepted. The gateway has already held them for 10 s.
     static let believedAfter = 3.0
 
     /// Readings that contradict the shown position, since when and the last one.
@@ -46,7 +46,8 @@ struct FollowedView: Equatable {
             self.ended = reason
             self.view?.ended = reason
             self.hideRider()
-            // At the end, the view loses the rider's card, and all details if the job is no longer shared with this person.
+            // At the end, the view loses the rider's card. If the job is no longer shared with this person, it loses
+            // all details.
             self.view?.riderCard = nil
             if reason == .revoked || reason == .reassigned { self.hideDetails() }
             return .ended
@@ -62,7 +63,7 @@ struct FollowedView: Equatable {
         return .refused
     }
 
-    /// Applies the remaining messages, which update a snapshot. Without a snapshot they are late or early and are ignored.
+    /// Applies all other messages, which update a snapshot. Without a snapshot they are late or early, and are ignored.
     private mutating func update(_ message: ServerMessage, at moment: Moment, fastest: Double) -> Change? {
         guard !self.isOver, var view = self.view else { return nil }
         let before = view
@@ -119,7 +120,8 @@ struct FollowedView: Equatable {
         view.arrival = snapshot.eta?.arrival
         view.proximity = old?.proximity
         view.clockOffset = self.view?.clockOffset ?? 0
-        // The view may be newer than what this gateway has read. A position that the gateway no longer shows is removed.
+        // The view may be newer than the state that this gateway has read. A position that the gateway no longer shows
+        // is removed.
         if let ours = old?.position, let offered, tracking.hasPosition, !Self.isAfter(offered.id, ours.id) {
             (view.position, view.positionArrivedAt) = (ours, old?.positionArrivedAt)
         } else {
@@ -138,7 +140,7 @@ struct FollowedView: Equatable {
         self.view?.reason = message.reason
         self.view?.textKey = message.text
         if self.view?.tracking.hasPosition != true {
-            // Remove the marker: otherwise it would later glide to the position of another rider.
+            // Removes the marker: otherwise it would later glide to the position of another rider.
             self.hideRider()
             self.view?.unavailableKey = nil
         }

@@ -8,7 +8,8 @@ struct Heartbeat: Equatable {
     static let pingAfter = 20_000.0
     /// Without a message, the client gives up the connection after this time.
     static let giveUpAfter = 40_000.0
-    /// Like `pingAfter`, while a job is live or a report is unanswered, because the gateway then sends something every 8 s.
+    /// Replaces `pingAfter` while a job is live or a report is unanswered, because the gateway then sends something
+    /// every 8 s.
     static let pingAfterExpected = 10_000.0
     /// How long to wait for a pong before the gateway counts as silent; also used after the network is back.
     static let pongWithin = 4_000.0
@@ -20,7 +21,8 @@ struct Heartbeat: Equatable {
     /// Whether an answer is needed soon, because the network or the app is back.
     var isProbing = false
 
-    /// Returns what to do now, and in how many ms to check again. A device that was asleep sends a ping before it gives up.
+    /// Returns what to do now, and in how many ms to check again. After a device was asleep, it sends a ping before it
+    /// gives up.
     func check(at now: Double, expectsMessages: Bool) -> (step: Step, lookIn: Double) {
         let pingAfter = expectsMessages ? Self.pingAfterExpected : Self.pingAfter
         let answer = self.isProbing ? Self.pongWithin : Self.giveUpAfter - pingAfter

@@ -2,12 +2,12 @@
 
 /// A token bucket for sent messages. Times are in ms.
 struct MessageBudget {
-    /// The highest burst and rate, also for a gateway that does not state its limits.
+    /// The highest burst and rate, and those for a gateway that does not send its limits.
     static let burst = 30.0
     static let perSecond = 15.0
     /// The share of the gateway's limits that is used. Pings and pongs, which count too, need the rest.
     static let share = 0.75
-    /// The maximum number of queued messages. Further ones are rejected, except those that end a subscription.
+    /// The maximum number of queued messages. Beyond it, messages are rejected, except those that end a subscription.
     static let mostWaiting = 500
 
     private let burst: Double
@@ -15,7 +15,7 @@ struct MessageBudget {
     private var tokens: Double
     private var at: Double
 
-    /// - Parameter limits: those in the gateway's welcome.
+    /// - Parameter limits: from the gateway's welcome.
     init(_ limits: WireLimits? = nil, now: Double) {
         self.burst = max(1, Self.below(limits?.messagesBurst, Self.burst).rounded(.down))
         self.perSecond = Self.below(limits?.messagesPerSecond, Self.perSecond)

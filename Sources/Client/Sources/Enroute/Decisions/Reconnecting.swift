@@ -1,5 +1,5 @@
-// When to reconnect: full jitter, the time that the gateway specifies, and the classes of close codes. enroute-timing.js
-// follows the same rules. All times are in ms.
+// When to reconnect: with full jitter or at the time that the gateway specifies, and depending on the close code.
+// enroute-timing.js follows the same rules. All times are in ms.
 
 enum Reconnecting {
     /// Upper bound of the first delay after a stable connection.
@@ -26,7 +26,7 @@ enum Reconnecting {
     ///   - random: 0 to 1.
     static func delay(failures: Int, notBefore: Double?, now: Double, random: Double) -> Double {
         if let notBefore { return min(Self.longestNotBefore, max(0, notBefore - now)) + random * Self.spread }
-        // Beyond 2^5 s the longest delay applies.
+        // From 2^5 s on, the longest delay applies.
         let ceiling = failures == 0 ? Self.firstDelay : min(Self.longestDelay, 1000 * Double(1 << min(failures, 5)))
         return random * ceiling
     }

@@ -1,15 +1,15 @@
-// How far the gateway's clock is ahead of this device's, measured with the fastest answers of a connection.
+// How far the gateway's clock is ahead of this device's, measured with a connection's fastest answers.
 
 import Foundation
 
 /// Times are in ms.
 struct ServerClock {
-    /// How much slower than the fastest answer an answer may be to be used for the clock.
+    /// By how much an answer may be slower than the fastest one to be used for the clock.
     static let slower = 200.0
 
     /// By how much the local clock has to be corrected before the gateway's is requested again.
     static let jump = 2_000.0
-    /// A time of the gateway from here on is outside of this era and would not fit into an integer later.
+    /// A gateway's time from here on is implausible, and would later not fit into an integer.
     static let end = 1e14
 
     /// The gateway's clock minus the local wall clock.
@@ -38,8 +38,8 @@ struct ServerClock {
         self.set(serverTime - (wall - roundTrip / 2), asked)
     }
 
-    /// Corrects the offset with the time in an answer over REST. The request may have waited for its credential and its
-    /// connection, so the answer counts only if the offset cannot be right.
+    /// Corrects the offset with the time in a REST response. The request may have waited for its credential and its
+    /// connection, so the response counts only if the offset cannot be right.
     ///
     /// - Returns: whether the offset changed.
     mutating func corrected(serverTime: Double, asked: Moment, at moment: Moment) -> Bool {
@@ -55,8 +55,9 @@ struct ServerClock {
         self.skew = asked.wall - asked.now
     }
 
-    /// Returns when a reading was taken, by the local clock. Some receivers have their own clock, which is right while the
-    /// phone's clock is wrong. So the time has two possible meanings; the later one that is not in the future is used.
+    /// Returns when a reading was taken, by the local clock. Some receivers have their own clock, which is correct even
+    /// if the phone's clock is wrong. The time therefore has two possible meanings; the later one that is not in the
+    /// future is used.
     ///
     /// - Parameter wall: when the reading arrived.
     func localTime(of measuredAt: Date, at wall: Double) -> Date {

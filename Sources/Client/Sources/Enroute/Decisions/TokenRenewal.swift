@@ -6,7 +6,7 @@ import Foundation
 enum TokenRenewal {
     /// How long before its expiry a token is renewed. A short-lived token is renewed after half of its lifetime.
     static let lead = 60_000.0
-    /// The delay before the next try, if there was no newer token or the gateway refused it.
+    /// The delay before the next attempt, if there was no newer token or the gateway rejected it.
     static let retryAfter = 15_000.0
 
     /// Returns the expiry in the claims of a JWT, in ms since the epoch; `nil` if it cannot be read.

@@ -1,4 +1,4 @@
-// How to show an arrival: the rule of the pages (enroute-words.js) without texts, so that an app uses its own.
+// How to show an arrival, by the rule of the pages (enroute-words.js) but without texts, so that an app uses its own.
 
 public import Foundation
 

@@ -1,4 +1,4 @@
-// The credential, and what an app knows about its connection.
+// The credential, and the state of the connection that an app sees.
 
 public import Foundation
 
@@ -14,8 +14,8 @@ public enum Credential: Hashable, Sendable {
 public enum ConnectionState: Hashable, Sendable {
     case stopped
     case connecting
-    /// Signed in. `isDegraded`: the gateway has lost Redis, so what is shown may be outdated. `isSilent`: the gateway is
-    /// overdue and has not answered a ping within 4 s.
+    /// Signed in. `isDegraded`: the gateway cannot reach Redis, so the views may be outdated. `isSilent`: a message of
+    /// the gateway is overdue, and it has not answered a ping within 4 s.
     case open(isDegraded: Bool, isSilent: Bool)
     /// Disconnected. The client reconnects at `until`, or when the device is online again.
     case waiting(until: Date?, lastClose: CloseReason?)

@@ -12,7 +12,7 @@ public struct EnrouteError: Error, Hashable, Sendable {
         public static let badRequest = Code(rawValue: "bad_request")
         public static let unauthorized = Code(rawValue: "unauthorized")
         public static let tokenExpired = Code(rawValue: "token_expired")
-        /// The job does not exist, or this person has no access to it. The answer is the same.
+        /// The job does not exist, or this person has no access to it. Both have the same code.
         public static let notFound = Code(rawValue: "not_found")
         public static let forbidden = Code(rawValue: "forbidden")
         public static let conflict = Code(rawValue: "conflict")
@@ -31,12 +31,12 @@ public struct EnrouteError: Error, Hashable, Sendable {
         public static let unprocessable = Code(rawValue: "unprocessable")
         public static let revoked = Code(rawValue: "revoked")
         public static let unsupportedVersion = Code(rawValue: "unsupported_version")
-        /// Redis does not answer the gateway.
+        /// The gateway cannot reach Redis.
         public static let unavailable = Code(rawValue: "unavailable")
         public static let `internal` = Code(rawValue: "internal")
         /// The gateway could not be reached, or did not answer in time.
         public static let network = Code(rawValue: "network")
-        /// The task that waited for the answer was cancelled. The request may have been executed or not.
+        /// The task that waited for the answer was cancelled. The request may or may not have been executed.
         public static let cancelled = Code(rawValue: "cancelled")
         /// The app read status events too slowly, so they no longer fitted into the buffer.
         public static let slowConsumer = Code(rawValue: "slow_consumer")
@@ -55,9 +55,9 @@ public struct EnrouteError: Error, Hashable, Sendable {
     public let reason: String?
     /// With `illegalTransition` and `preconditionFailed`: the current status.
     public let jobStatus: JobStatus?
-    /// The HTTP status of a REST answer.
+    /// The status of an HTTP response.
     public let httpStatus: Int?
-    /// The gateway's time in ms since the epoch, if the time in the request is the reason.
+    /// The gateway's time in ms since the epoch, if the time in the request caused the error.
     var serverTime: Double?
 
     public init(

@@ -2,7 +2,7 @@
 
 public import Foundation
 
-/// The rider who is coming. Show it as text: the service writes it.
+/// The rider who is coming. Show it as plain text, because the service writes it.
 public struct RiderCard: Codable, Hashable, Sendable {
     public let name: String?
     /// An https URL.
@@ -15,7 +15,8 @@ public struct RiderCard: Codable, Hashable, Sendable {
     public let contact: String?
 }
 
-/// The person to whom the rider delivers, or whom the rider visits. Show it as text: the service writes it.
+/// The person to whom the rider delivers, or whom the rider visits. Show it as plain text, because the service writes
+/// it.
 public struct Recipient: Codable, Hashable, Sendable {
     public let name: String?
     public let address: String?

@@ -1,4 +1,4 @@
-// The identifier of a job. It is validated once, so that no request of the client is malformed because of it.
+// The id of a job. It is validated once, so that no request is malformed because of it.
 
 /// The id of a delivery or a service visit: 1 to 64 letters, digits, `_` and `-`.
 public struct JobID: RawRepresentable, Hashable, Sendable, Codable {
@@ -13,7 +13,7 @@ public struct JobID: RawRepresentable, Hashable, Sendable, Codable {
     /// Returns `nil` if the text is not a valid id.
     public init?(_ text: String) { self.init(rawValue: text) }
 
-    /// Whether the text has the form of the protocol's identifiers: of jobs, and of zones and epochs.
+    /// Whether the text has the form of the protocol's ids: of jobs, zones and epochs.
     static func isValid(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count) && text.utf8.allSatisfy(Self.isAllowed)
     }

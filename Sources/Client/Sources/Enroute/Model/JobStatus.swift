@@ -47,7 +47,8 @@ public struct EndReason: RawRepresentable, Hashable, Sendable, Codable {
     public static let reassigned = EndReason(rawValue: "reassigned")
 }
 
-/// A place in the record of a job's statuses. Store it, and pass it to `statusEvents(of:after:)` to continue from there.
+/// A position in the record of a job's statuses. Store it, and pass it to `statusEvents(of:after:)` to continue from
+/// there.
 public struct StatusCursor: Codable, Hashable, Sendable {
     /// Identifies the record. Another value means that the record started again.
     public let epoch: String
@@ -59,7 +60,7 @@ public struct StatusCursor: Codable, Hashable, Sendable {
 
 /// A change of a job's status.
 public struct StatusEvent: Codable, Hashable, Sendable {
-    /// The place of this event in the record.
+    /// The position of this event in the record.
     public let cursor: StatusCursor
     public let status: JobStatus
     /// When the status started, by the gateway's clock.

@@ -1,4 +1,4 @@
-// The values that an app draws for a follower: a job's view, and the position and the arrival in it.
+// The values that an app shows to a follower: a job's view, with the position and the arrival in it.
 
 public import Foundation
 
@@ -38,7 +38,7 @@ public struct Position: Codable, Hashable, Sendable, Identifiable {
     }
 }
 
-/// The route ahead of a rider, along streets.
+/// The remaining route of a rider, along streets.
 public struct RemainingRoute: Codable, Hashable, Sendable {
     /// From the rider's position at the time of the calculation to the destination: at least two places.
     public let places: [Place]
@@ -73,7 +73,8 @@ public struct Arrival: Codable, Hashable, Sendable {
     /// provides no range.
     public let earliest: Date?
     public let latest: Date?
-    /// `nil` if no routing provider knows it, while the rider makes other stops first, and after the rider has left the route.
+    /// `nil` if no routing provider knows it, while the rider makes other stops first, and after the rider has left the
+    /// route.
     public let route: RemainingRoute?
 
     public init(
@@ -124,7 +125,7 @@ public struct JobView: Codable, Hashable, Sendable, Identifiable {
     /// When this device received the position, by its own clock.
     public internal(set) var positionArrivedAt: Date?
     public internal(set) var destination: Place?
-    /// The vendor's name, where the viewer may see it.
+    /// The vendor's name, if the viewer may see it.
     public internal(set) var vendor: String?
     public internal(set) var vendorAddress: String?
     /// `ok`, `low` or `none`: the result of looking up the destination's address.

@@ -15,7 +15,7 @@ public struct PoolRider: Hashable, Sendable, Identifiable {
     public let job: JobID?
 }
 
-/// The riders of a zone who may get a task, and those that changed while it was watched.
+/// The riders of a zone who may get a task, and those that changed while the zone was watched.
 public struct Pool: Hashable, Sendable {
     public let zone: String
     /// Grows with each change.

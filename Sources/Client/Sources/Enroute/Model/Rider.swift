@@ -47,7 +47,7 @@ public enum UnavailableReason: String, Codable, Sendable, CaseIterable {
 public enum ReportOutcome: Hashable, Sendable {
     /// The gateway accepted the report for this job, or holds it until the next one confirms it.
     case accepted(JobID)
-    /// The gateway refused the report, or refused to resume travel mode, or the report was invalid. The job is `nil` if the
-    /// gateway did not name it.
+    /// The gateway refused the report or the request to resume travel mode, or the report was invalid. The job is `nil`
+    /// if the refusal contains no job.
     case refused(JobID?, EnrouteError)
 }

@@ -1,4 +1,5 @@
-// The network behind a protocol: `URLSessionTransport` here, `NIOTransport` in EnrouteNIO, `FakeGateway` in EnrouteTesting.
+// The network behind a protocol: `URLSessionTransport` here, `NIOTransport` in EnrouteNIO, `FakeGateway` in
+// EnrouteTesting.
 
 public import Foundation
 
@@ -7,7 +8,7 @@ public protocol Transport: Sendable {
     /// Opens a WebSocket. Throws if the gateway does not accept the upgrade.
     func connect(to url: URL, subprotocol: String) async throws -> any TransportSocket
 
-    /// Sends an HTTP request and returns the whole answer, whatever its status.
+    /// Sends an HTTP request and returns the whole response, whatever its status.
     func send(_ request: TransportRequest) async throws -> TransportResponse
 }
 
@@ -41,7 +42,7 @@ public struct TransportRequest: Hashable, Sendable {
     }
 }
 
-/// The answer to an HTTP request.
+/// The response to an HTTP request.
 public struct TransportResponse: Hashable, Sendable {
     public var status: Int
     /// With names in lower case.
@@ -53,7 +54,7 @@ public struct TransportResponse: Hashable, Sendable {
     }
 }
 
-/// Why a connection could not be opened, in a sentence for developers.
+/// The reason why a connection could not be opened, as a sentence for developers.
 public struct TransportError: Error, CustomStringConvertible, Sendable {
     public let description: String
 

@@ -1,5 +1,5 @@
-// The transport on Apple platforms: URLSession, which uses the system's proxies, certificates and power management.
-// On Linux, URLSession is libcurl; servers use NIOTransport (README.md says what was run there).
+// The transport on Apple platforms: URLSession, which uses the system's proxies, certificates and power management. On
+// Linux, URLSession uses libcurl; servers should use NIOTransport (README.md lists where each was tested).
 
 public import Foundation
 
@@ -7,10 +7,10 @@ public import Foundation
     public import FoundationNetworking
 #endif
 
-/// WebSockets and HTTP by URLSession.
+/// WebSockets and HTTP with URLSession.
 public struct URLSessionTransport: Transport {
-    /// The maximum size of a received message in bytes: a snapshot with 64 events is smaller than 16 KiB, a pool smaller than
-    /// this.
+    /// The maximum size of a received message in bytes. A snapshot with 64 events is smaller than 16 KiB, and a pool is
+    /// smaller than this.
     static let mostMessageBytes = 8 << 20
 
     private let session: URLSession
@@ -33,15 +33,15 @@ public struct URLSessionTransport: Transport {
         asked.httpBody = request.body
         for (name, value) in request.headers { asked.setValue(value, forHTTPHeaderField: name) }
         let (data, response) = try await self.session.data(for: asked)
-        guard let answer = response as? HTTPURLResponse else { throw TransportError("The answer is not HTTP.") }
+        guard let answer = response as? HTTPURLResponse else { throw TransportError("The response is not HTTP.") }
         var headers: [String: String] = [:]
         for (name, value) in answer.allHeaderFields { headers["\(name)".lowercased()] = "\(value)" }
         return TransportResponse(status: answer.statusCode, headers: headers, body: data)
     }
 }
 
-/// Returns redirects as answers. A followed one could turn a POST into a GET, whose success is not that of the request. It is
-/// the delegate of the session, because on Linux a delegate of the request is not asked.
+/// Returns redirects as responses. If a redirect were followed, a POST could become a GET, whose success says nothing
+/// about the request. It is the session's delegate, because on Linux a request's delegate is not called.
 private final class NoRedirects: NSObject, URLSessionTaskDelegate, Sendable {
     func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
@@ -69,7 +69,8 @@ private struct URLSessionSocket: TransportSocket {
         }
     }
 
-    /// Explains an error. On Linux, URLSession needs a libcurl with WebSocket support; without it, every connection fails.
+    /// Explains an error. On Linux, URLSession needs a libcurl with WebSocket support; without it, every connection
+    /// fails.
     private static func explained(_ error: any Error) -> any Error {
         #if canImport(FoundationNetworking)
             guard (error as? URLError)?.code == .unsupportedURL else { return error }

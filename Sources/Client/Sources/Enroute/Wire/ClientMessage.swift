@@ -15,7 +15,7 @@ enum ClientMessage: Hashable, Sendable {
     case unwatch(zone: String)
     case ping
 
-    /// - Parameter ref: repeated by the answer, to match answers with requests.
+    /// - Parameter ref: repeated in the answer, to match answers to requests.
     func text(ref: Int? = nil) -> String {
         var object = JSONObject()
         switch self {
@@ -109,7 +109,7 @@ struct LocationReport: Hashable, Sendable {
     }
 }
 
-/// A reading as it is sent: in valid ranges, with unknown members left out.
+/// A reading in the form in which it is sent: with valid ranges, and without unknown members.
 struct ReportedFix: Hashable, Sendable {
     /// ms since the epoch.
     var at: Int64

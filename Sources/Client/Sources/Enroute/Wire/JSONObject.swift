@@ -1,4 +1,5 @@
-// Writes JSON objects whose members keep their order, so that tests can compare messages with the golden files by bytes.
+// Writes JSON objects whose members keep their order, so that tests can compare messages with the golden files byte by
+// byte.
 
 import Foundation
 

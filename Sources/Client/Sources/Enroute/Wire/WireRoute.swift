@@ -1,4 +1,4 @@
-// The route ahead as the gateway sends it: Google's encoded polyline with 5 decimals
+// The remaining route as the gateway sends it: Google's encoded polyline with 5 decimals
 // (https://developers.google.com/maps/documentation/utilities/polylinealgorithm).
 
 internal import Foundation
@@ -7,7 +7,8 @@ internal import Foundation
 struct WireRoute: Decodable, Sendable {
     let route: RemainingRoute?
 
-    /// The longest polyline in characters, and the most places. The gateway sends 1,500 characters and 200 places.
+    /// The longest polyline in characters, and the maximum number of places. The gateway sends at most 1,500 characters
+    /// and 200 places.
     static let longest = 4_000
     static let maxPlaces = 1_000
 
