@@ -247,18 +247,3 @@ package final class RiderSession {
         }
     }
 }
-
-extension ReportQueue.Outcome {
-    init(_ verdict: LocationPublisher.Verdict) {
-        self =
-            switch verdict {
-            case .accepted(_, let listeners): .accepted(listeners: listeners)
-            case .stale: .notNewer
-            case .future: .future
-            case .travelModeOff, .otherRider: .notShared
-            case .otherDevice: .otherDevice
-            case .unknown: .unknown
-            case .timeLimit(let deadline): .timeLimitReached(since: deadline)
-            }
-    }
-}
