@@ -85,7 +85,7 @@ package final class ArrivalTimes {
                 estimator: self.routing.learned.remove(job, of: rider, now: now) ?? TravelEstimator())
         defer { self[job] = arrival }
         arrival.setDestination(destination)
-        arrival.zone = view.record.zone
+        arrival.announced.zone = view.record.zone
         arrival.vehicle = view.vehicle
         guard view.isTracking else {
             arrival.ended()
@@ -118,7 +118,7 @@ package final class ArrivalTimes {
 
     package func ended(_ job: JobID, because reason: EndReason?) {
         if reason == .arrived || reason == .completed {
-            for (source, minutes, seconds) in self[job]?.arrived(now: self.now) ?? [] {
+            for (source, minutes, seconds) in self[job]?.predictions.arrived(now: self.now) ?? [] {
                 self.routing.counts.recordError(source, minutes: minutes, seconds: seconds)
             }
         }
@@ -237,9 +237,9 @@ package final class ArrivalTimes {
             let arrivals = bound.value
             switch result {
             case .success(.published):
-                arrivals[job]?.published(estimate, now: arrivals.now)
+                arrivals[job]?.predictions.published(estimate, now: arrivals.now)
                 // If the ledger is unavailable, the next change is appended.
-                if let events = arrivals.events, let event = arrivals[job]?.announcement(of: estimate, job: job) {
+                if let events = arrivals.events, let event = arrivals[job]?.announced.event(for: estimate, of: job) {
                     _ = events.append(event)
                 }
             case .success: break
