@@ -1,6 +1,6 @@
 // The arrival times of the jobs that are followed on one event loop. Each job is checked every second, and due calculations are
-// started. Only one gateway calculates for a job: the one that holds the job's lease. It publishes the result in the job's feed.
-// All gateways, including itself, receive it from there and send the same bytes to followers.
+// started. Only one gateway calculates for a job: the one that holds the job's lease. It publishes the result in the job's
+// feed. All gateways, including itself, receive it from there and send the same bytes to followers.
 
 package import EnrouteWire
 internal import HTTPValues

@@ -1,5 +1,5 @@
-// The masters of a cluster: a link to each of them, and the slot map, which says where a key belongs. The map is refreshed after
-// every MOVED, and while a master that owns slots is not connected.
+// The masters of a cluster: a link to each of them, and the slot map, which says where a key belongs. The map is refreshed
+// after every MOVED, and while a master that owns slots is not connected.
 
 internal import Logging
 internal import NIOCore

@@ -3,7 +3,8 @@
 // answer is published again. An answer covers all earlier reports of its job, so a report that is replaced by a newer one gets
 // no answer of its own.
 //
-// A value without a socket, a timer or Redis. It receives events and returns what to do (ReportDecisions); RiderSession does it.
+// A value without a socket, a timer or Redis. It receives events and returns what to do (ReportDecisions), and RiderSession
+// does it.
 
 internal import EnrouteWire
 internal import Fanout
