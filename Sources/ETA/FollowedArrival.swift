@@ -30,7 +30,7 @@ struct FollowedArrival {
         set {
             guard newValue != self.estimator.vehicle else { return }
             self.estimator.vehicle = newValue
-            // Another vehicle may take another route, and another time.
+            // Another vehicle may take another route, and take more or less time.
             if self.last != nil { self.deviated() }
         }
     }
@@ -48,7 +48,7 @@ struct FollowedArrival {
     var lastKnown: ArrivalEstimate?
     /// The last estimate that was calculated here.
     var own: ArrivalEstimate?
-    /// What other systems know of the arrival.
+    /// What other systems know about the arrival.
     var announced = AnnouncedArrival()
     /// The stops the rider makes first, in order; `nil` for a stop whose location or length is unknown.
     var before: [Coordinate?] = []
@@ -132,7 +132,7 @@ struct FollowedArrival {
         if estimate != self.own { self.time.adopt(seconds: Double(seconds), from: now - min(now, age), now: now) }
     }
 
-    /// Redis has lost the last result. Followers have received it, and it should be stored again for others.
+    /// Redis has lost the last result. Followers have received it, but it has to be stored again for new ones.
     mutating func resultLost() {
         guard self.lastSent?.state == .ok else { return }
         self.settledUntil = 0

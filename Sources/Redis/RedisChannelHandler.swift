@@ -51,7 +51,7 @@ final class RedisChannelHandler: ChannelInboundHandler {
     /// - Parameter usesTLS: another handler of the channel encrypts, so bytes must go through it.
     init(eventLoop: any EventLoop, usesTLS: Bool = false) { (self.eventLoop, self.usesTLS) = (eventLoop, usesTLS) }
 
-    /// Since when the oldest command is unanswered.
+    /// When the oldest unanswered command was sent.
     var oldestUnanswered: NIODeadline? { self.waiting.first?.since }
 
     // MARK: Sending
@@ -81,7 +81,7 @@ final class RedisChannelHandler: ChannelInboundHandler {
         return true
     }
 
-    /// Checks that the node lives. The reply only ends the wait.
+    /// Checks that the node is alive. The reply only ends the wait.
     func ping() {
         guard self.context != nil, self.failure == nil else { return }
         self.waiting.append(.pong(since: .now()))

@@ -56,7 +56,7 @@ final class RedisLink {
     // MARK: Life cycle
 
     /// Makes the first attempt. If it fails, the future fails with the reason and nothing is retried until the next call.
-    /// A link that is connected or connecting: as `whenConnected`.
+    /// If the link is connected or connecting, the result is that of `whenConnected`.
     func start() -> EventLoopFuture<Void> {
         self.eventLoop.preconditionInEventLoop()
         guard self.core.handle(.start, now: Self.now) == .connect else { return self.whenConnected() }
@@ -149,7 +149,7 @@ final class RedisLink {
         self.onTick?(now)
     }
 
-    /// Since when the oldest command is unanswered. Time before the event loop was last blocked does not count, because
+    /// Since when the oldest unanswered command has been waiting. Time before the event loop was last blocked does not count, because
     /// the reply may have arrived unread.
     private func oldestUnanswered(of handler: RedisChannelHandler, _ now: NIODeadline) -> NIODeadline? {
         handler.oldestUnanswered.map { self.ticker?.waitingSince($0, now: now) ?? $0 }

@@ -6,7 +6,7 @@ internal import NIOCore
 enum UnansweredCommand {
     case answer(EventLoopPromise<RESPValue>, since: NIODeadline)
     case direct((DirectReply) -> Void, since: NIODeadline)
-    /// A PING of the link: any reply shows that the node lives.
+    /// A PING of the link: any reply shows that the node is alive.
     case pong(since: NIODeadline)
     /// A subscribe or unsubscribe command, with the number of acknowledgements still to come.
     case acknowledgements(Int, isSubscription: Bool, failed: (RedisError) -> Void, since: NIODeadline)

@@ -30,7 +30,7 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
     /// Whether our close_notify has been written or the connection has failed: nothing can be written.
     var isOutputOver = false
     var failure: TLSError?
-    /// Whether a handler behind this one called `read` and has not received any bytes yet.
+    /// Whether a handler behind this one has called `read` and has not received any bytes yet.
     private var isReadWanted = false
     /// Receives the first bytes of the connection, before TLS reads them.
     private var inspectFirst: ((ByteBuffer) -> Void)?
@@ -79,7 +79,7 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
     /// Bytes that the peer has not received: those waiting here and those in the kernel's send buffer. Costs a system call.
     package var unsentBytes: Int { self.writer.unsentBytes + (self.tls?.bufferedBytes ?? 0) }
 
-    /// Sends what was gathered for the end of the current read; before a decision that depends on `isWaiting`.
+    /// Sends what was gathered for the end of the current read. Call it before a decision that depends on `isWaiting`.
     package func sendGathered() { self.writer.sendGathered() }
 
     /// Called on the loop each time the kernel has accepted the last waiting byte; cleared with the channel.
@@ -122,7 +122,7 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
         self.writer.gather()
         self.received(data, context)
         self.writer.sendGathered()
-        // So far nothing has noticed that the kernel did not accept everything.
+        // No other handler knows yet that the kernel did not accept everything.
         if self.writer.isWaiting { context.fireUserInboundEventTriggered(SecureSocketEvent.unsent) }
     }
 

@@ -31,7 +31,7 @@ package final class LoopRelay {
     /// Shared by all loops.
     private let followed: FollowedJobs
     let logger: Logger
-    /// Jobs that lost their channels together are resynced within this time, not all together.
+    /// Jobs that lost their channels at the same time are resynced within this time, not all at once.
     private static let resyncSpread = UInt64.milliseconds(250)
 
     private(set) var table = FollowTable<JobID, FollowedJob>()

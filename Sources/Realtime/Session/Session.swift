@@ -66,7 +66,8 @@ package final class Session: ChannelInboundHandler {
 
     /// - Parameters:
     ///   - address: the address whose limits the session counts toward; `nil` if addresses are not limited.
-    ///   - admitted: the client that signed in with the upgrade request; `nil` if the ticket or the first message has to.
+    ///   - admitted: the client that signed in with the upgrade request; `nil` if it signs in with a ticket, a token or its
+    ///     first message.
     package init(
         loop: LoopState, socket: SecureSocketHandler, address: ClientAddress?, framing: Framing = .webSocket,
         id: String = Session.newID, admitted: AuthenticatedClient? = nil, ticket: String? = nil, token: String? = nil,

@@ -133,7 +133,7 @@ struct TripState: Sendable {
 
     /// Redis accepted a position, and `listeners` connections received it.
     ///
-    /// - Returns: a new proximity state.
+    /// - Returns: the new proximity state if it changed, otherwise `nil`.
     mutating func published(_ fix: Fix, listeners: Int, now: UInt64) -> ProximityState? {
         let reading = Reading(fix)
         self.isFollowed = listeners > 0
@@ -176,7 +176,7 @@ struct TripState: Sendable {
 
     /// Travel mode was switched on. Earlier unavailable reasons no longer apply.
     ///
-    /// - Returns: whether travel mode was not known to be on.
+    /// - Returns: whether travel mode was not yet known to be on.
     mutating func startTravel(now: UInt64) -> Bool {
         guard !self.isStarted else { return false }
         self.started(now: now)
