@@ -4,9 +4,6 @@
 package import Access
 internal import EnrouteWire
 internal import Fanout
-internal import HTTPValues
-internal import Jobs
-internal import LiveState
 package import Logging
 package import NIOCore
 package import SecureSocket

@@ -5,7 +5,6 @@ package import EnrouteWire
 internal import Fanout
 internal import HTTPValues
 package import Jobs
-internal import LiveState
 internal import Logging
 internal import NIOCore
 internal import SecureSocket
