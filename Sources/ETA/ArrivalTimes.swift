@@ -1,6 +1,6 @@
-// The arrival times of the jobs that are followed on one event loop. Each job is checked every second, and due
-// calculations are started. Only one gateway calculates for a job: the one that holds the job's lease. It publishes the
-// result in the job's feed, from which all gateways, including itself, send the same bytes to followers.
+// The arrival times of the jobs that are followed on one event loop. Each job is checked every second, and due calculations are
+// started. Only one gateway calculates for a job: the one that holds the job's lease. It publishes the result in the job's
+// feed. All gateways, including itself, receive it from there and send the same bytes to followers.
 
 package import EnrouteWire
 internal import HTTPValues
@@ -24,17 +24,13 @@ package final class ArrivalTimes {
     /// Where changes of arrival times are appended for other systems; `nil` for nowhere.
     private let events: EventStreams?
     private let clock: () -> (monotonic: UInt64, wall: Int64)
-    /// The jobs in ten parts. Each tick checks one part, so each job is checked once a second and the work is spread.
-    private var parts = Array(repeating: [JobID: FollowedArrival](), count: ArrivalTimes.ticksOfASecond)
-    private var ticks = 0
+    private var arrivals = ArrivalTable()
 
-    /// Called with an estimate to send to this loop's followers that is not published by Redis.
+    /// Called with an estimate that Redis does not publish, to send it to this loop's followers.
     package var onEstimate: (ArrivalEstimate, JobID) -> Void = { _, _ in }
-    /// The same for an estimate from before there is a position.
+    /// Called with an estimate from before there is a position, to send it to this loop's followers.
     package var onEarlyEstimate: (ArrivalEstimate, JobID) -> Void = { _, _ in }
 
-    /// `Deadlines.tick` is a tenth of a second.
-    private static let ticksOfASecond = 10
     /// Another gateway's result that is younger than this is not replaced: this gateway's built-in estimator has the same data.
     private static let minAge = Duration.seconds(5)
 
@@ -62,11 +58,9 @@ package final class ArrivalTimes {
     private var now: UInt64 { self.clock().monotonic }
 
     private subscript(job: JobID) -> FollowedArrival? {
-        get { self.parts[Self.part(of: job)][job] }
-        set { self.parts[Self.part(of: job)][job] = newValue }
+        get { self.arrivals[job] }
+        set { self.arrivals[job] = newValue }
     }
-
-    private static func part(of job: JobID) -> Int { Int(UInt(bitPattern: job.hashValue) % UInt(self.ticksOfASecond)) }
 
     // MARK: input
 
@@ -85,7 +79,7 @@ package final class ArrivalTimes {
                 estimator: self.routing.learned.remove(job, of: rider, now: now) ?? TravelEstimator())
         defer { self[job] = arrival }
         arrival.setDestination(destination)
-        arrival.zone = view.record.zone
+        arrival.announced.zone = view.record.zone
         arrival.vehicle = view.vehicle
         guard view.isTracking else {
             arrival.ended()
@@ -109,16 +103,16 @@ package final class ArrivalTimes {
         return view
     }
 
-    /// Records a location. Called for every one, so the entry is modified in place.
+    /// Records a location. Called for every one.
     package func received(position frame: [UInt8], of job: JobID) {
-        self.parts[Self.part(of: job)][job]?.received(position: frame)
+        self.arrivals.received(position: frame, of: job)
     }
 
     package func received(_ estimate: ArrivalEstimate, of job: JobID) { self[job]?.received(estimate, now: self.now) }
 
     package func ended(_ job: JobID, because reason: EndReason?) {
         if reason == .arrived || reason == .completed {
-            for (source, minutes, seconds) in self[job]?.arrived(now: self.now) ?? [] {
+            for (source, minutes, seconds) in self[job]?.predictions.arrived(now: self.now) ?? [] {
                 self.routing.counts.recordError(source, minutes: minutes, seconds: seconds)
             }
         }
@@ -148,22 +142,11 @@ package final class ArrivalTimes {
 
     /// Called on every tick of the loop.
     package func tick() {
-        self.ticks = (self.ticks + 1) % Self.ticksOfASecond
-        let part = self.ticks
-        if part == 0 { self.routing.learned.expire(now: self.now) }
-        guard !self.parts[part].isEmpty else { return }
+        self.arrivals.tick()
+        if self.arrivals.isNewRound { self.routing.learned.expire(now: self.now) }
+        guard self.arrivals.hasJobsToCheck else { return }
         let (now, wall) = self.clock()
-        var steps: [(job: JobID, step: FollowedArrival.Step)] = []
-        var index = self.parts[part].startIndex
-        while index != self.parts[part].endIndex {
-            if !self.parts[part].values[index].isSettled(now: now) {
-                let step = self.parts[part].values[index].next(now: now, wall: wall)
-                if step != .wait { steps.append((self.parts[part].keys[index], step)) }
-            }
-            self.parts[part].formIndex(after: &index)
-        }
-        // Only now, because a step may change the jobs.
-        for (job, step) in steps {
+        for (job, step) in self.arrivals.steps(now: now, wall: wall) {
             switch step {
             case .calculate(let calculation): self.calculate(calculation, job)
             case .send(let estimate): self.onEstimate(estimate, job)
@@ -234,17 +217,17 @@ package final class ArrivalTimes {
         else { return }
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
         self.store.publish(estimate, of: job, by: rider, minAge: minAge).whenComplete { result in
-            let arrivals = bound.value
+            let times = bound.value
             switch result {
             case .success(.published):
-                arrivals[job]?.published(estimate, now: arrivals.now)
+                times[job]?.predictions.published(estimate, now: times.now)
                 // If the ledger is unavailable, the next change is appended.
-                if let events = arrivals.events, let event = arrivals[job]?.announcement(of: estimate, job: job) {
+                if let events = times.events, let event = times[job]?.announced.event(for: estimate, of: job) {
                     _ = events.append(event)
                 }
             case .success: break
             case .failure(let error):
-                arrivals.logger.debug(
+                times.logger.debug(
                     "ETA not published", metadata: [LogKey.job: "\(job)", LogKey.reason: "\(error)"])
             }
         }

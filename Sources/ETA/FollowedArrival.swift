@@ -1,6 +1,6 @@
 // The arrival of one followed job on one event loop: receives locations and results, and decides the next step. All loops
-// receive the same messages. States that need no calculation (for example, that the estimate is too old) are sent by each loop
-// to its own followers; results of calculations are published through Redis to all loops.
+// receive the same messages. Each loop sends states that need no calculation (for example, that the estimate is too old) to its
+// own followers. Results of calculations (ArrivalCalculation) are published through Redis to all loops.
 
 internal import EnrouteWire
 internal import LiveState
@@ -22,22 +22,22 @@ struct FollowedArrival {
     let rider: PersonID
     private(set) var destination: Coordinate
     private let bounds: ArrivalTime.Bounds
-    private var time: ArrivalTime
-    private var estimator: TravelEstimator
+    var time: ArrivalTime
+    private(set) var estimator: TravelEstimator
     /// The vehicle on the rider's card; `nil` to learn it from the trip.
     var vehicle: Vehicle? {
         get { self.estimator.vehicle }
         set {
             guard newValue != self.estimator.vehicle else { return }
             self.estimator.vehicle = newValue
-            // Another vehicle may take another route, and another time.
+            // Another vehicle may take another route, and take more or less time.
             if self.last != nil { self.deviated() }
         }
     }
     /// The basis of an estimate before there is a position; `nil` if nothing is known.
     var early: EarlyArrival? { didSet { self.settledUntil = 0 } }
     /// The last position, its time by the phone's corrected clock, and when it was received.
-    private var last: (place: Coordinate, at: Int64, received: UInt64)?
+    private(set) var last: (place: Coordinate, at: Int64, received: UInt64)?
     /// The frame of the newest position. It is decoded once a second, however many arrive.
     private var unread: [UInt8]?
     /// Until this time `next` returns `wait`, unless something is received.
@@ -45,19 +45,17 @@ struct FollowedArrival {
     /// The last estimate that followers received.
     private(set) var lastSent: ArrivalEstimate?
     /// The last estimate with an arrival time.
-    private var lastKnown: ArrivalEstimate?
+    var lastKnown: ArrivalEstimate?
     /// The last estimate that was calculated here.
-    private var own: ArrivalEstimate?
-    /// When the rider arrives, according to the last event for other systems; ms since the epoch.
-    private var announced: Int64?
-    /// The job's zone, for other systems.
-    var zone: ZoneID?
+    var own: ArrivalEstimate?
+    /// What other systems know about the arrival.
+    var announced = AnnouncedArrival()
     /// The stops the rider makes first, in order; `nil` for a stop whose location or length is unknown.
     var before: [Coordinate?] = []
     /// The route ahead, as it was last calculated; `nil` when the rider has left it.
-    private var route: HeldRoute?
-    /// The predictions of this loop by source, scored at the arrival.
-    private var cards: [ArrivalSource: Scorecard] = [:]
+    var route: HeldRoute?
+    /// The predictions of this loop.
+    var predictions = ScoredPredictions()
 
     /// - Parameter estimator: what was learned about this trip before.
     init(
@@ -134,47 +132,11 @@ struct FollowedArrival {
         if estimate != self.own { self.time.adopt(seconds: Double(seconds), from: now - min(now, age), now: now) }
     }
 
-    /// Redis has lost the last result. Followers have received it, and it should be stored again for others.
+    /// Redis has lost the last result. Followers have received it, but it has to be stored again for new ones.
     mutating func resultLost() {
         guard self.lastSent?.state == .ok else { return }
         self.settledUntil = 0
         self.time.deviated()
-    }
-
-    /// Records that an estimate from here was published, so it is scored later.
-    mutating func published(_ estimate: ArrivalEstimate, now: UInt64) {
-        guard let source = estimate.source.flatMap(ArrivalSource.init), let seconds = estimate.seconds else { return }
-        self.cards[source, default: Scorecard()].predicted(remaining: Double(seconds), at: Double(now) / 1e9)
-    }
-
-    /// ms. An estimate whose arrival time differs from the last one by at least this is an event for other systems.
-    static let announcedChange: Int64 = 120_000
-
-    /// Decides whether an estimate that was published is an event for other systems.
-    ///
-    /// - Returns: the event. Only the gateway that published the estimate appends it; a repeat of it has the same id.
-    mutating func announcement(of estimate: ArrivalEstimate, job: JobID) -> LedgerEvent? {
-        guard estimate.state == .ok, let arrivesAt = estimate.arrivesAt else { return nil }
-        if let announced, (announced - Self.announcedChange + 1..<announced + Self.announcedChange).contains(arrivesAt)
-        {
-            return nil
-        }
-        self.announced = arrivesAt
-        return LedgerEvent(
-            id: "\(job).eta.\(estimate.at)", kind: .etaChanged, time: estimate.at, subject: job.text,
-            zone: self.zone, data: "{\"arrivesAt\":\(arrivesAt),\"source\":\"\(estimate.source ?? "")\"}")
-    }
-
-    /// The rider has arrived.
-    ///
-    /// - Returns: the errors of the predictions by source and by minutes before the arrival.
-    mutating func arrived(now: UInt64) -> [(source: ArrivalSource, minutes: Int, errorSeconds: Double)] {
-        let cards = self.cards
-        self.cards = [:]
-        return cards.flatMap { source, card in
-            var card = card
-            return card.arrived(at: Double(now) / 1e9).map { (source, $0.minutes, $0.errorSeconds) }
-        }
     }
 
     /// Records an estimate that was sent while there is no position.
@@ -185,9 +147,9 @@ struct FollowedArrival {
 
     /// Starts again, because the rider's positions ended.
     mutating func ended() {
-        let (zone, vehicle) = (self.zone, self.vehicle)
+        let (zone, vehicle) = (self.announced.zone, self.vehicle)
         self = Self(rider: self.rider, destination: self.destination, bounds: self.bounds)
-        (self.zone, self.vehicle) = (zone, vehicle)
+        (self.announced.zone, self.vehicle) = (zone, vehicle)
     }
 
     // MARK: the next step
@@ -246,91 +208,7 @@ struct FollowedArrival {
         if let fix { self.observe(fix, now: now) }
     }
 
-    // MARK: calculations
-
-    /// Whether there is no estimate that could be used for another interval.
-    private func isUnknown(now: UInt64) -> Bool { if case .ok = self.time.state(now: now) { false } else { true } }
-
-    /// The path of the rider to the destination.
-    private var path: MultiStopRoute.Path {
-        var stops = self.before.map { MultiStopRoute.Stop(destination: $0.map { Point($0) }) }
-        stops.append(MultiStopRoute.Stop(destination: Point(self.destination)))
-        return MultiStopRoute(stops: stops).path(to: stops.count - 1)
-    }
-
-    private var stopsBefore: Int64? { self.before.isEmpty ? nil : Int64(self.before.count) }
-
-    /// The query for a provider; `nil` without a position, and for an unknown path.
-    var question: RouteQuery? {
-        guard let last = self.last, case .through = self.path else { return nil }
-        return RouteQuery(
-            places: [last.place] + self.before.compactMap { $0 } + [self.destination],
-            vehicle: self.estimator.assumedVehicle)
-    }
-
-    /// Seconds spent at the preceding stops, which providers do not include.
-    private var standingSeconds: Double { if case .through(_, let seconds) = self.path { seconds } else { 0 } }
-
-    /// Ends a calculation.
-    ///
-    /// - Parameter route: from a provider or the street network; `nil` to use the built-in estimator.
-    /// - Returns: the estimate to publish; `nil` if there is none or the result is too late.
-    mutating func finish(
-        _ calculation: ArrivalTime.Calculation, by route: SourcedRoute?, now: UInt64, wall: Int64
-    ) -> ArrivalEstimate? {
-        guard let seconds = self.seconds(by: route) else {
-            self.time.failed(calculation, now: now)
-            // What was calculated before such a stop was listed does not count down.
-            if self.before.contains(nil) {
-                self.time.invalidated()
-                (self.lastKnown, self.own, self.route) = (nil, nil, nil)
-            }
-            return nil
-        }
-        let isNew = self.time.succeeded(calculation, seconds: seconds, now: now)
-        // Close to the destination, followers receive only changes that they see. A rider who waits at the door stays "about
-        // to arrive".
-        guard isNew || Self.isShared(calculation) else { return nil }
-        guard case .ok(let remaining) = self.time.state(now: now) else { return nil }
-        let confidence: ArrivalConfidence = route.map { $0.answer.knowsTraffic ? .high : .medium } ?? .low
-        let source = (route?.source ?? .builtIn).rawValue
-        let range = self.range(ofSeconds: remaining, source: source, wall)
-        self.route = self.last.flatMap { last in
-            // The route takes as long as the estimate says.
-            if let route {
-                return HeldRoute(
-                    route.answer.taking(seconds - self.standingSeconds), from: last.place, to: self.destination,
-                    stopsBefore: self.stopsBefore)
-            }
-            return self.route.flatMap { held in
-                held.stopsBefore == self.stopsBefore
-                    ? held.ahead(of: last.place, taking: remaining - self.standingSeconds) : nil
-            }
-        }
-        let estimate = ArrivalEstimate(
-            state: .ok, arrivesAt: wall + Int64(remaining * 1000), seconds: Int64(remaining.rounded()),
-            source: source, confidence: confidence, at: wall, stopsBefore: self.stopsBefore,
-            earliestAt: range?.lowerBound, latestAt: range?.upperBound,
-            route: self.remainingRoute(stopsBefore: self.stopsBefore))
-        (self.own, self.lastKnown) = (estimate, estimate)
-        return estimate
-    }
-
-    /// Seconds to the arrival; `nil` without a position, and for an unknown path.
-    private func seconds(by route: SourcedRoute?) -> Double? {
-        let streets = route?.source == .streets ? route?.answer.seconds : nil
-        if let route, streets == nil { return route.answer.seconds + self.standingSeconds }
-        return self.last.flatMap {
-            self.estimator.seconds(along: self.path, from: Point($0.place), streetSeconds: streets)
-        }
-    }
-
-    /// The route that is still ahead. It is not shown if the number of preceding stops has changed since it was calculated,
-    /// because it would lead to the wrong ones.
-    private func remainingRoute(stopsBefore: Int64?) -> RemainingRoute? {
-        guard let route, route.stopsBefore == stopsBefore, let last else { return nil }
-        return route.ahead(of: last.place)
-    }
+    // MARK: output
 
     /// The last estimate as new followers receive it: its route starts at the rider's position.
     var shown: ArrivalEstimate? {
@@ -341,47 +219,4 @@ struct FollowedArrival {
 
     /// What was learned about the trip; `nil` before there is a position.
     var learned: TravelEstimator? { self.last == nil ? nil : self.estimator }
-
-    /// The range within which 80 % of the riders arrive for whom these seconds are estimated, ms since the epoch. Only the
-    /// gateway's own estimators are calibrated, so the estimates of providers have no range.
-    private func range(ofSeconds seconds: Double, source: String?, _ wall: Int64) -> ClosedRange<Int64>? {
-        guard [ArrivalSource.builtIn.rawValue, ArrivalSource.streets.rawValue].contains(source) else { return nil }
-        let range = self.estimator.range(ofSeconds: seconds)
-        return wall + Int64(range.lowerBound * 1000)...wall + Int64(range.upperBound * 1000)
-    }
-
-    /// What to do with a calculation, depending on who holds the job's lease.
-    enum Turn: Hashable {
-        /// Query a provider, or use the built-in estimator if there is none.
-        case ask
-        /// Use the street network and the built-in estimator, without a provider.
-        case estimate
-        /// Do nothing: another gateway calculates.
-        case cede
-    }
-
-    /// Whether the calculation needs the lease. Close to the destination it does not need one, because it queries no provider.
-    static func isShared(_ calculation: ArrivalTime.Calculation) -> Bool {
-        switch calculation.reason {
-        case .due, .deviation: true
-        case .overdue, .near: false
-        }
-    }
-
-    /// - Parameter isOurs: whether this gateway holds the lease. If not, another gateway calculated less than an interval ago
-    ///   and will calculate again. Until then the gateway's own estimators are better than nothing, and better than an invalid
-    ///   estimate.
-    mutating func turn(_ calculation: ArrivalTime.Calculation, isOurs: Bool, now: UInt64) -> Turn {
-        if isOurs {
-            self.time.asked(calculation)
-            return .ask
-        }
-        guard calculation.reason != .deviation, !self.isUnknown(now: now) else { return .estimate }
-        self.time.ceded(calculation, now: now)
-        return .cede
-    }
-
-    mutating func failed(_ calculation: ArrivalTime.Calculation, now: UInt64) {
-        self.time.failed(calculation, now: now)
-    }
 }

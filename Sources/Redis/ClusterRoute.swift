@@ -1,21 +1,21 @@
-// Routes commands to a cluster: a link per master, the slot map, and the handling of redirections. The map is refreshed after
-// every MOVED, and while a master that owns slots is not connected.
+// The masters of a cluster: a link to each of them, and the slot map, which says where a key belongs. The map is refreshed
+// after every MOVED, and while a master that owns slots is not connected.
 
 internal import Logging
 internal import NIOCore
 internal import Telemetry
 
-/// Confined to its event loop.
+/// Routes commands and channels to the masters of a cluster. Confined to its event loop.
 final class ClusterRoute: RedisRoute {
     private let address: RedisAddress
     private let seeds: [RedisAddress.Node]
-    private let eventLoop: any EventLoop
+    let eventLoop: any EventLoop
     private let timing: RedisTiming
     private let logger: Logger
     private let witness: (any RedisObserver)?
     private let replyTimes: DurationRecorder?
-    private var map = ClusterMap()
-    private var masters: [RedisAddress.Node: Master] = [:]
+    var map = ClusterMap()
+    private(set) var masters: [RedisAddress.Node: Master] = [:]
     private var refreshing: EventLoopFuture<Void>?
     private var timer: RepeatedTask?
     private var brokenSince: NIODeadline?
@@ -24,16 +24,12 @@ final class ClusterRoute: RedisRoute {
     var onMoved: ((RedisAddress.Node?) -> Void)?
     var onReturned: (() -> Void)?
 
-    private struct Master {
+    struct Master {
         let link: RedisLink
         let part: ReplicationMonitor
     }
 
-    /// Maximum number of redirections of one command.
-    private static let maxRedirections = 5
-    /// The delay before a command is sent again after TRYAGAIN, while its slot is being moved.
-    private static let tryAgainDelay = TimeAmount.milliseconds(50)
-    /// Minimum time between two refreshes of a map that may be wrong.
+    /// The minimum time between two refreshes of a map that may be wrong.
     private static let refreshDelay = TimeAmount.milliseconds(200)
 
     init(
@@ -100,7 +96,7 @@ final class ClusterRoute: RedisRoute {
     // MARK: Slot map
 
     /// Queries the connected nodes, then those of the URL, until one answers.
-    private func refresh() -> EventLoopFuture<Void> {
+    func refresh() -> EventLoopFuture<Void> {
         if let refreshing { return refreshing }
         guard !self.isStopped else { return self.eventLoop.makeFailedFuture(RedisError.disconnected) }
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
@@ -148,7 +144,7 @@ final class ClusterRoute: RedisRoute {
         self.onMoved?(nil)
     }
 
-    private func addMaster(_ node: RedisAddress.Node) {
+    func addMaster(_ node: RedisAddress.Node) {
         let link = self.createLink(node, peer: .master)
         let part = ReplicationMonitor(link: link)
         let changed: () -> Void = { [weak self, weak link] in
@@ -172,83 +168,6 @@ final class ClusterRoute: RedisRoute {
             eventLoop: self.eventLoop, timing: self.timing, logger: self.logger, witness: self.witness, peer: peer,
             replyTimes: self.replyTimes,
             locate: { [eventLoop = self.eventLoop] in eventLoop.makeSucceededFuture(address) })
-    }
-
-    // MARK: Commands
-
-    func send(_ command: RedisCommand, isDurable: Bool) -> EventLoopFuture<Durable<RESPValue>> {
-        guard let slot = command.slot else { return self.sendAnywhere(command) }
-        guard let node = self.map.owner(of: slot), let master = self.masters[node] else {
-            return self.eventLoop.makeFailedFuture(RedisError.disconnected)
-        }
-        return self.following(
-            master.part.send(command, isDurable: isDurable), command, isDurable, asked: node,
-            left: Self.maxRedirections)
-    }
-
-    func handler(ofKey key: String) -> RedisChannelHandler? {
-        self.map.owner(of: HashSlot.of(key)).flatMap { self.masters[$0]?.link.handler }
-    }
-
-    func handler(of command: RedisCommand) -> RedisChannelHandler? {
-        command.slot.flatMap { self.map.owner(of: $0) }.flatMap { self.masters[$0]?.link.handler }
-    }
-
-    /// Sends a command without a key to any master.
-    private func sendAnywhere(_ command: RedisCommand) -> EventLoopFuture<Durable<RESPValue>> {
-        guard let master = self.masters.values.first(where: { $0.link.handler != nil }) else {
-            return self.eventLoop.makeFailedFuture(RedisError.disconnected)
-        }
-        return master.part.send(command, isDurable: false)
-    }
-
-    private func following(
-        _ answer: EventLoopFuture<Durable<RESPValue>>, _ command: RedisCommand, _ isDurable: Bool,
-        asked: RedisAddress.Node, left: Int
-    ) -> EventLoopFuture<Durable<RESPValue>> {
-        let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
-        return answer.flatMapError { error in
-            let route = bound.value
-            guard left > 0 else { return route.eventLoop.makeFailedFuture(error) }
-            if let redirection = Redirection(error, asked: asked) {
-                return route.redirected(redirection, command, isDurable, left: left - 1)
-            }
-            guard case RedisError.refused("TRYAGAIN", _) = error else {
-                return route.eventLoop.makeFailedFuture(error)
-            }
-            return route.eventLoop.flatScheduleTask(in: Self.tryAgainDelay) {
-                let route = bound.value
-                guard let slot = command.slot, let node = route.map.owner(of: slot), let master = route.masters[node]
-                else {
-                    return route.eventLoop.makeFailedFuture(RedisError.disconnected)
-                }
-                return route.following(
-                    master.part.send(command, isDurable: isDurable), command, isDurable, asked: node, left: left - 1)
-            }.futureResult
-        }
-    }
-
-    private func redirected(
-        _ redirection: Redirection, _ command: RedisCommand, _ isDurable: Bool, left: Int
-    ) -> EventLoopFuture<Durable<RESPValue>> {
-        let node = redirection.node
-        if self.masters[node] == nil { self.addMaster(node) }
-        if redirection.isPermanent {
-            self.map.apply(redirection)
-            _ = self.refresh()
-        }
-        guard let master = self.masters[node] else {
-            return self.eventLoop.makeFailedFuture(RedisError.disconnected)
-        }
-        let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
-        let part = NIOLoopBound(master.part, eventLoop: self.eventLoop)
-        let link = NIOLoopBound(master.link, eventLoop: self.eventLoop)
-        return master.link.whenConnected().flatMap {
-            // ASKING applies to the next command on the same connection.
-            if !redirection.isPermanent { _ = link.value.send(["ASKING"]) }
-            return bound.value.following(
-                part.value.send(command, isDurable: isDurable), command, isDurable, asked: node, left: left)
-        }
     }
 
     // MARK: Channels

@@ -14,32 +14,15 @@ final class RedisChannelHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    private enum Waiting {
-        case answer(EventLoopPromise<RESPValue>, since: NIODeadline)
-        case direct((DirectReply) -> Void, since: NIODeadline)
-        /// A PING of the link: any reply shows that the node lives.
-        case pong(since: NIODeadline)
-        /// A subscribe or unsubscribe command, with the number of acknowledgements still to come.
-        case acknowledgements(Int, isSubscription: Bool, failed: (RedisError) -> Void, since: NIODeadline)
-
-        var since: NIODeadline {
-            switch self {
-            case .answer(_, let since), .direct(_, let since), .pong(let since),
-                .acknowledgements(_, _, _, let since):
-                since
-            }
-        }
-    }
-
-    /// Maximum number of unanswered commands; further ones fail with `overloaded`.
+    /// The maximum number of unanswered commands; further ones fail with `overloaded`.
     private static let maxWaiting = 65_536
 
     private let eventLoop: any EventLoop
     private let reader = RESPReader()
-    private var waiting = CircularBuffer<Waiting>()
+    private var waiting = CircularBuffer<UnansweredCommand>()
     private var output = ByteBuffer()
     private var willFlush = false
-    /// Created once, because a closure for each flush would be allocated.
+    /// Created once, so that no closure is allocated for each flush.
     private lazy var flushTask: @Sendable () -> Void = {
         let bound = NIOLoopBound(WeakHandler(handler: self), eventLoop: self.eventLoop)
         return { bound.value.handler?.flush() }
@@ -68,7 +51,7 @@ final class RedisChannelHandler: ChannelInboundHandler {
     /// - Parameter usesTLS: another handler of the channel encrypts, so bytes must go through it.
     init(eventLoop: any EventLoop, usesTLS: Bool = false) { (self.eventLoop, self.usesTLS) = (eventLoop, usesTLS) }
 
-    /// Since when the oldest command is unanswered.
+    /// When the oldest unanswered command was sent.
     var oldestUnanswered: NIODeadline? { self.waiting.first?.since }
 
     // MARK: Sending
@@ -98,7 +81,7 @@ final class RedisChannelHandler: ChannelInboundHandler {
         return true
     }
 
-    /// Checks that the node lives. The reply only ends the wait.
+    /// Checks that the node is alive. The reply only ends the wait.
     func ping() {
         guard self.context != nil, self.failure == nil else { return }
         self.waiting.append(.pong(since: .now()))
@@ -238,20 +221,13 @@ final class RedisChannelHandler: ChannelInboundHandler {
         (self.context, self.socket) = (nil, nil)
         let waiting = self.waiting
         self.waiting.removeAll()
-        for item in waiting {
-            switch item {
-            case .answer(let promise, _): promise.fail(reason)
-            case .direct(let completion, _): completion(.failure(reason))
-            case .pong: break
-            case .acknowledgements(_, _, let failed, _): failed(reason)
-            }
-        }
+        for command in waiting { command.fail(reason) }
         self.onClosed?(reason)
         (self.onClosed, self.onMessage, self.onAcknowledged, self.onDemoted) = (nil, nil, nil, nil)
     }
 }
 
-/// A task that outlives a connection must not keep it.
+/// A task that outlives a connection must not retain it.
 private struct WeakHandler {
     weak var handler: RedisChannelHandler?
 }

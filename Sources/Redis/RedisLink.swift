@@ -3,9 +3,7 @@
 
 internal import Logging
 internal import NIOCore
-internal import NIOPosix
 internal import NIOSSL
-internal import NetworkErrors
 internal import Resilience
 internal import Telemetry
 
@@ -58,7 +56,7 @@ final class RedisLink {
     // MARK: Life cycle
 
     /// Makes the first attempt. If it fails, the future fails with the reason and nothing is retried until the next call.
-    /// A link that is connected or connecting: as `whenConnected`.
+    /// If the link is connected or connecting, the result is that of `whenConnected`.
     func start() -> EventLoopFuture<Void> {
         self.eventLoop.preconditionInEventLoop()
         guard self.core.handle(.start, now: Self.now) == .connect else { return self.whenConnected() }
@@ -151,7 +149,7 @@ final class RedisLink {
         self.onTick?(now)
     }
 
-    /// Since when the oldest command is unanswered. Time before the event loop was last blocked does not count, because
+    /// Since when the oldest unanswered command has been waiting. Time before the event loop was last blocked does not count, because
     /// the reply may have arrived unread.
     private func oldestUnanswered(of handler: RedisChannelHandler, _ now: NIODeadline) -> NIODeadline? {
         handler.oldestUnanswered.map { self.ticker?.waitingSince($0, now: now) ?? $0 }
@@ -188,28 +186,9 @@ final class RedisLink {
         }
         let handler = NIOLoopBound(
             RedisChannelHandler(eventLoop: self.eventLoop, usesTLS: context != nil), eventLoop: self.eventLoop)
-        let bootstrap = ClientBootstrap(group: self.eventLoop)
-            .connectTimeout(self.timing.connect)
-            .channelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    if let context, let tls = address.tls, case .tcp(let host, _) = address.endpoint {
-                        try channel.pipeline.syncOperations.addHandler(tls.handler(context, host: host))
-                    }
-                    try channel.pipeline.syncOperations.addHandler(handler.value)
-                }
-            }
-        let connected: EventLoopFuture<any Channel>
-        switch address.endpoint {
-        case .tcp(let host, let port):
-            connected = bootstrap.channelOption(.tcpOption(.tcp_nodelay), value: 1).connect(host: host, port: port)
-        case .unix(let path): connected = bootstrap.connect(unixDomainSocketPath: path)
-        case .sentinels, .cluster: preconditionFailure("a link connects to one node")
-        }
         let signIn = RedisSignIn(address: address, peer: self.peer)
         let (eventLoop, patience) = (self.eventLoop, self.timing.answer)
-        return connected.flatMapErrorThrowing { error in
-            throw RedisError.unreachable(address: address.description, reason: ConnectFailure.reason(error))
-        }.flatMap { channel in
+        return address.connect(handler, context, timeout: self.timing.connect, on: self.eventLoop).flatMap { channel in
             let signedIn = signIn.run(on: handler.value, eventLoop)
             // A server that accepts the connection and then does not reply counts as unreachable.
             let limit = eventLoop.scheduleTask(in: patience) { handler.value.close(.timedOut) }

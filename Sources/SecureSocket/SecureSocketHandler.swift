@@ -7,10 +7,7 @@
 // Next: the follower's socket. `writeNow` encrypts into the loop's buffer and offers it to the kernel, without any allocation
 // in between.
 //
-// A connection ends in one of four ways. The peer sends close_notify: we answer it and close or, if half-closure is allowed,
-// signal the end of input to the pipeline. The peer disconnects: the channel reports it. We close: our close_notify follows the
-// written bytes, and the peer's is not awaited (RFC 8446, 6.1). A protocol violation: libssl's alert is sent, the error is
-// fired once, and the socket is closed.
+// SecureSocketEnd says how a connection ends.
 
 internal import HotPath
 package import NIOCore
@@ -22,18 +19,18 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
     package typealias OutboundIn = ByteBuffer
     package typealias OutboundOut = ByteBuffer
 
-    private let loop: TLSLoop
-    private let writer = SocketWriter()
-    private var tls: TLSConnection?
-    private var context: ChannelHandlerContext?
+    let loop: TLSLoop
+    let writer = SocketWriter()
+    private(set) var tls: TLSConnection?
+    private(set) var context: ChannelHandlerContext?
     /// Completes when the plaintext buffered in `tls` has been written.
-    private var bufferedPromise: EventLoopPromise<Void>?
+    var bufferedPromise: EventLoopPromise<Void>?
     /// Whether the peer sent close_notify or the connection ended: further input is ignored.
-    private var isInputOver = false
+    var isInputOver = false
     /// Whether our close_notify has been written or the connection has failed: nothing can be written.
-    private var isOutputOver = false
-    private var failure: TLSError?
-    /// Whether a handler behind this one called `read` and has not received any bytes yet.
+    var isOutputOver = false
+    var failure: TLSError?
+    /// Whether a handler behind this one has called `read` and has not received any bytes yet.
     private var isReadWanted = false
     /// Receives the first bytes of the connection, before TLS reads them.
     private var inspectFirst: ((ByteBuffer) -> Void)?
@@ -82,7 +79,7 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
     /// Bytes that the peer has not received: those waiting here and those in the kernel's send buffer. Costs a system call.
     package var unsentBytes: Int { self.writer.unsentBytes + (self.tls?.bufferedBytes ?? 0) }
 
-    /// Sends what was gathered for the end of the current read; before a decision that depends on `isWaiting`.
+    /// Sends what was gathered for the end of the current read. Call it before a decision that depends on `isWaiting`.
     package func sendGathered() { self.writer.sendGathered() }
 
     /// Called on the loop each time the kernel has accepted the last waiting byte; cleared with the channel.
@@ -114,15 +111,6 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
         self.context = nil
     }
 
-    private func end() {
-        self.isInputOver = true
-        self.isOutputOver = true
-        self.writer.close()
-        let promise = self.bufferedPromise
-        self.bufferedPromise = nil
-        promise?.fail(self.failure ?? ChannelError.ioOnClosedChannel as any Error)
-    }
-
     // MARK: Inbound
 
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -134,7 +122,7 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
         self.writer.gather()
         self.received(data, context)
         self.writer.sendGathered()
-        // So far nothing has noticed that the kernel did not accept everything.
+        // No other handler knows yet that the kernel did not accept everything.
         if self.writer.isWaiting { context.fireUserInboundEventTriggered(SecureSocketEvent.unsent) }
     }
 
@@ -181,20 +169,6 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
         let isFlooded = self.writer.answerNow(self.loop.output)
         if isReleased && !self.writer.isWaiting { self.onDrained?() }
         return isFlooded
-    }
-
-    private func peerEnded(_ context: ChannelHandlerContext, hasBytes: Bool) {
-        // The option can be read only while the channel is open, and a handler may just have closed it.
-        guard context.channel.isActive else { return }
-        let allowsHalfClosure = try? context.channel.syncOptions?.getOption(.allowRemoteHalfClosure)
-        // Both directions are closed now: the channel only waits for its own unsent bytes.
-        if allowsHalfClosure == true && (!self.isOutputOver || self.writer.isWaiting) {
-            context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
-        } else {
-            // A closed channel fires no more events, so the end of the read is reported from here.
-            if hasBytes { context.fireChannelReadComplete() }
-            self.close(context: context, mode: .all, promise: nil)
-        }
     }
 
     package func channelReadComplete(context: ChannelHandlerContext) {
@@ -244,59 +218,6 @@ package final class SecureSocketHandler: ChannelDuplexHandler {
     }
 
     package func flush(context: ChannelHandlerContext) { self.writer.flush() }
-
-    package func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
-        if mode != .input && !self.isOutputOver {
-            self.isOutputOver = true
-            if let tls = self.tls {
-                tls.shutdown()
-                self.writer.append(ByteBuffer(bytes: self.loop.output), promise: nil)
-            }
-            self.writer.sendGathered()
-            self.writer.flush()
-        }
-        context.close(mode: mode, promise: promise)
-    }
-
-    /// Sets whether closing the socket, from either side, discards the bytes in the kernel, which would otherwise be sent for
-    /// minutes.
-    ///
-    /// - Returns: `false` when the kernel refuses.
-    package func setDiscardsUnsent(_ isOn: Bool) -> Bool { self.writer.setDiscardsUnsent(isOn) }
-
-    /// Closes the connection immediately and discards unsent bytes, here and in the kernel: the peer receives a reset.
-    ///
-    /// - Returns: `false` when the kernel keeps its bytes, and may send them after the close.
-    package func reset() -> Bool {
-        guard let context = self.context, context.channel.isActive else { return true }
-        self.isInputOver = true
-        self.isOutputOver = true
-        let isDiscarded = self.writer.setDiscardsUnsent(true)
-        context.close(mode: .all, promise: nil)
-        return isDiscarded
-    }
-
-    private func error(_ reason: String) -> TLSError {
-        self.isHandshakeComplete ? .protocolViolation(reason) : .handshakeFailed(reason)
-    }
-
-    private func fail(_ reason: String) {
-        guard self.failure == nil, let context = self.context, context.channel.isActive else { return }
-        let error = self.error(reason)
-        self.failure = error
-        self.isInputOver = true
-        self.isOutputOver = true
-        // The alert for the peer.
-        self.writer.sendGathered()
-        context.fireErrorCaught(error)
-        context.close(mode: .all, promise: nil)
-    }
-
-    /// Fails the connection later, for `writeNow`, which must not call back.
-    private func failLater(_ reason: String) {
-        self.isOutputOver = true
-        self.writer.loop?.assumeIsolated().execute { self.fail(reason) }
-    }
 }
 
 /// Confined to a loop.

@@ -26,7 +26,7 @@ internal import NIOCore
 final class SocketWriter {
     private enum State { case connecting, open, ended }
 
-    /// Limit of libssl's answers (KeyUpdate, alerts) that the peer caused and has not read.
+    /// The maximum size of libssl's answers (KeyUpdate, alerts) that the peer has caused and not read.
     static let unreadAnswersLimitBytes = 64 * 1024
 
     /// The maximum number of bytes that are gathered for one `send`.
@@ -43,7 +43,7 @@ final class SocketWriter {
     /// Stored in addition to the context, whose `channel` goes through the pipeline each time.
     private var channel: (any Channel)?
     private(set) var loop: (any EventLoop)?
-    /// nil: not a socket (`EmbeddedChannel`), or already closed.
+    /// `nil` if the channel is not a socket (`EmbeddedChannel`) or has been closed.
     private var descriptor: CInt?
 
     private var queue = ByteBuffer()
@@ -54,7 +54,7 @@ final class SocketWriter {
     /// Whether `queue` gathers small messages for one `send`.
     private var isGathering = false
     private var bytesInChannel = 0
-    /// The part of the waiting bytes that are answers to the peer, which it does not read.
+    /// How many of the waiting bytes are answers that the peer caused and does not read.
     private var unreadAnswerBytes = 0
 
     /// Whether bytes were flushed that the kernel has not accepted.
@@ -80,7 +80,7 @@ final class SocketWriter {
         return setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &atOnce, socklen_t(MemoryLayout<linger>.size)) == 0
     }
 
-    /// `handlerAdded`
+    /// Called in `handlerAdded`.
     func attach(_ context: ChannelHandlerContext) {
         self.context = context
         self.channel = context.channel
@@ -88,7 +88,7 @@ final class SocketWriter {
         if context.channel.isActive { self.open() }
     }
 
-    /// `channelActive`: the connection is established and can be written to.
+    /// Called in `channelActive`: the connection is established and can be written to.
     func open() {
         guard self.state == .connecting, let context = self.context else { return }
         self.state = .open
@@ -98,7 +98,7 @@ final class SocketWriter {
         if self.isHeld { self.flush() }
     }
 
-    /// `channelInactive`, `handlerRemoved`: forgets the descriptor and all waiting bytes.
+    /// Forgets the descriptor and all waiting bytes. Called in `channelInactive` and `handlerRemoved`.
     func close() {
         self.state = .ended
         self.isGathering = false
@@ -109,7 +109,7 @@ final class SocketWriter {
         promise?.fail(ChannelError.ioOnClosedChannel)
     }
 
-    /// `handlerRemoved`: breaks the reference cycle between the channel, the pipeline and this object.
+    /// Breaks the reference cycle between the channel, the pipeline and this object. Called in `handlerRemoved`.
     func detach() {
         self.close()
         self.context = nil

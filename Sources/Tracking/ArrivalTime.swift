@@ -13,40 +13,13 @@ package struct ArrivalTime: Sendable {
         case unavailable
     }
 
-    package struct Bounds: Hashable, Sendable {
-        /// Time between two calculations while the job is followed. One minute makes at most 60 queries an hour.
-        package var interval = UInt64.seconds(60)
-        /// Minimum time between two calculations, whatever the rider does.
-        package var shortestInterval = UInt64.seconds(10)
-        /// Meters. A rider who is this much farther from the destination than at the closest point since the calculation is
-        /// assumed to take another route. On a known route, distances are measured along it.
-        package var deviationMeters = 250.0
-        /// Timeout of a calculation.
-        package var longestCalculation = UInt64.seconds(10)
-        /// Delays before a failed calculation is repeated: the first one and the maximum.
-        package var firstRetry = UInt64.seconds(10)
-        package var lastRetry = UInt64.seconds(60)
-        /// How long the last successful calculation is counted down without a newer one.
-        package var goodFor = UInt64.seconds(180)
-        /// After this time without a location, the arrival time is doubtful.
-        package var freshFor = ViewFacts.freshness
-        /// After this time without a location, there is nothing to calculate from.
-        package var longestSilence = UInt64.seconds(300)
-        /// A new estimate is ignored if it differs by less than both of these: seconds, and a share of the remaining
-        /// time. Once the arrival is overdue, one within these seconds is still "any moment".
-        package var jitterSeconds = 30.0
-        package var jitterShare = 0.1
-
-        package init() {}
-    }
-
     /// Identifies a calculation, so a late result is recognized.
     package struct Calculation: Hashable, Sendable {
         /// Why a calculation is due.
         package enum Reason: Hashable, Sendable {
             /// The interval is over.
             case due
-            /// The rider takes another route than assumed, or uses another vehicle.
+            /// The rider has taken another route than assumed, or uses another vehicle.
             case deviation
             /// The predicted time has passed, and the rider has not arrived. Close to the destination no provider knows
             /// more than the built-in estimator, which is used alone.
@@ -245,7 +218,7 @@ package struct ArrivalTime: Sendable {
         guard now >= triedAt + self.bounds.shortestInterval else { return nil }
         if self.deviates { return .deviation }
         guard let arrivesAt = self.arrivesAt else { return nil }
-        // Otherwise it would show "any moment" for the rest of the interval.
+        // Otherwise followers would see "any moment" for the rest of the interval.
         if arrivesAt <= now { return .overdue }
         return self.isNear && arrivesAt > now + self.bounds.shortestInterval ? .near : nil
     }

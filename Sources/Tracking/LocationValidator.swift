@@ -26,13 +26,13 @@ package struct LocationValidator: Sendable {
     package private(set) var skew = ClockSkew()
     /// A correction of the phone's clock that the rider and operations have not been notified of: ms to add to its times.
     private var clockNotice: Int64?
-    /// Since when the readings that were shown agree, ms.
+    /// ms. Since when the readings that were shown have agreed with each other.
     private var shownSince: Int64 = 0
     /// The number of readings shown since then, up to `provenReadings`.
     private var shownCount = 0
     /// The shown reading came from another device.
     private var isTakenOver = false
-    /// From the last accepted readings, in m/s.
+    /// The speed between the last accepted readings, in m/s.
     private var speed = 0.0
     private var course = SteadyCourse()
     /// The shown reading is not where the course leads. It may be a jump, so the way back needs evidence too.
@@ -109,7 +109,7 @@ package struct LocationValidator: Sendable {
         guard !late.overflow else { return }
         let delay = late.partialValue.subtractingReportingOverflow(self.skew.offset)
         let isRefused =
-            delay.overflow || !self.isTimely(delay.partialValue)
+            delay.overflow || !self.bounds.isTimely(delay.partialValue)
             || received.wall - delay.partialValue <= self.shown?.at ?? .min
         let notice = self.skew.observe(
             at: reading.at, late: late.partialValue, now: received.monotonic, shownAt: self.shown?.at,
@@ -117,10 +117,6 @@ package struct LocationValidator: Sendable {
         guard let notice else { return }
         self.clockNotice = notice
         self.counts.count(.refused(.clock))
-    }
-
-    private func isTimely(_ late: Int64) -> Bool {
-        (-self.bounds.furthestAheadMilliseconds...self.bounds.oldestMilliseconds).contains(late)
     }
 
     private mutating func judge(_ reading: Reading, _ isTravelling: Bool, _ received: Receipt) -> FixVerdict {
@@ -132,28 +128,10 @@ package struct LocationValidator: Sendable {
         return verdict
     }
 
-    /// - Parameter reading: changed to the gateway's time.
+    /// - Parameter reading: its time is changed to that of the gateway's clock.
     private mutating func verdict(_ reading: inout Reading, _ isTravelling: Bool, _ received: Receipt) -> FixVerdict {
         guard isTravelling else { return .refused(.travelModeOff) }
-        guard !reading.isMocked else { return .refused(.mocked) }
-        let point = reading.point
-        // NaN fails every range check.
-        guard (-90...90).contains(point.latitude), (-180...180).contains(point.longitude) else {
-            return .refused(.outOfRange)
-        }
-        guard max(abs(point.latitude), abs(point.longitude)) >= Self.smallestDegrees else { return .refused(.zeroZero) }
-        let corrected = reading.at.addingReportingOverflow(self.skew.offset)
-        let late = received.wall.subtractingReportingOverflow(corrected.partialValue)
-        guard !corrected.overflow, !late.overflow, late.partialValue >= -self.bounds.furthestAheadMilliseconds else {
-            return .refused(self.skew.uncorrected == nil ? .future : .clock)
-        }
-        guard late.partialValue <= self.bounds.oldestMilliseconds else {
-            return .refused(self.skew.uncorrected == nil ? .stale : .clock)
-        }
-        reading.at = corrected.partialValue
-        if let accuracy = reading.accuracyMeters, !(0...self.bounds.widestAccuracyMeters).contains(accuracy) {
-            return .refused(.inaccurate)
-        }
+        if let reason = self.bounds.refusal(of: &reading, self.skew, received) { return .refused(reason) }
         guard let shown = self.shown else { return .accepted(.onward) }
         guard reading.at != shown.at, reading.at != self.doubt?.last.at else { return .refused(.duplicate) }
         guard reading.at > shown.at else { return .refused(.outOfOrder) }
@@ -278,6 +256,4 @@ package struct LocationValidator: Sendable {
     /// A phone's reported speed is limited to this factor of the speed between its positions, plus a margin in m/s.
     private static let toldLeeway = 1.5
     private static let toldMargin = 8.0
-    /// Half of the seventh decimal, in degrees, as in Coordinate.
-    private static let smallestDegrees = 5e-8
 }

@@ -22,12 +22,9 @@ package struct PositionFilter: Hashable, Sendable {
 
     /// ms. After a longer pause the filter starts again, because the rider may have gone anywhere.
     static let longestPause: Int64 = 60_000
-    /// Standard deviations from the expected place. A reading farther away counts less, the farther the less.
+    /// A reading that is more standard deviations away from the expected place is an outlier. The farther away it is, the
+    /// less it counts.
     static let outlierDeviations = 3.0
-    /// This many outliers in a row on one side prove the expected place wrong, this many ms after the last reading that
-    /// agreed.
-    static let provingOutliers = 2
-    static let provingMilliseconds: Int64 = 3_000
     /// m/s². With this process noise, every reading is shown where it is.
     static let boundless = 1e6
     /// s. After a longer pause one outlier is enough, because the expected place is a guess by then, and the validator has
@@ -49,13 +46,6 @@ package struct PositionFilter: Hashable, Sendable {
     private var outliers = Outliers()
     /// The number of readings since the start, up to `provenBy`.
     private var count: UInt8 = 0
-
-    private struct Outliers: Hashable {
-        var count = 0
-        /// ms. When the last reading before the outliers agreed.
-        var since: Int64 = 0
-        var last = SIMD2<Double>()
-    }
 
     package init(_ bounds: VehicleBounds = .of(nil)) { self.bounds = bounds }
 
@@ -110,7 +100,7 @@ package struct PositionFilter: Hashable, Sendable {
             isStill: false)
     }
 
-    /// The place is as exact as one reading, and nothing is known about the velocity.
+    /// The place is as accurate as one reading, and nothing is known about the velocity.
     private mutating func restart(_ deviation: Double) {
         (self.placeVariance, self.covariance) = (deviation * deviation, 0)
         let speed = self.bounds.usualMetersPerSecond * Self.startingShare
@@ -143,23 +133,25 @@ package struct PositionFilter: Hashable, Sendable {
         let variance = noise.deviation * noise.deviation
         let allowed = (self.placeVariance + variance) * Self.outlierDeviations * Self.outlierDeviations
         guard square > allowed else {
-            self.outliers.count = 0
+            self.outliers.clear()
             return self.correct(by: away, variance, seconds)
         }
-        guard seconds < Self.sparseSeconds, !self.isProven(away, seconds) else {
+        guard seconds < Self.sparseSeconds,
+            !self.outliers.refute(self.place, by: away, at: self.at ?? 0, seconds: seconds)
+        else {
             // The readings are right, so the place was wrong.
-            let moved = read - (self.outliers.count > 0 ? self.outliers.last : before)
+            let moved = read - (self.outliers.isEmpty ? before : self.outliers.last)
             (self.place, self.velocity) = (read, seconds > 0 ? moved / seconds : SIMD2())
             self.restart(noise.deviation)
             return 1
         }
         self.outliers.last = read
-        // The weight of a reading falls with the square of its distance, so a single one moves the marker little.
+        // The weight of a reading falls with the fourth power of its distance, so a single one moves the marker little.
         return self.correct(by: away, variance * square / allowed * (square / allowed), seconds)
     }
 
     /// Constant velocity, disturbed by white acceleration. Accurate readings show at once when a rider stops or turns. Vague
-    /// ones do not show for how long it keeps its velocity, so the filter gradually forgets the velocity.
+    /// ones do not show how long it keeps its velocity, so the filter gradually forgets the velocity.
     private mutating func predict(_ seconds: Double, _ vagueness: Double) {
         self.place += self.velocity * seconds
         let unrest = self.unrest(vagueness)
@@ -219,18 +211,6 @@ package struct PositionFilter: Hashable, Sendable {
         self.velocityVariance *= 1 - gain
     }
 
-    /// Returns whether readings have contradicted the expected place for long enough.
-    private mutating func isProven(_ away: SIMD2<Double>, _ seconds: Double) -> Bool {
-        let now = self.at ?? 0
-        let side = self.outliers.last - self.place
-        if self.outliers.count == 0 || (side * away).sum() <= 0 {
-            (self.outliers.count, self.outliers.since) = (1, now - Int64(seconds * 1000))
-            return false
-        }
-        self.outliers.count += 1
-        return self.outliers.count >= Self.provingOutliers && now - self.outliers.since >= Self.provingMilliseconds
-    }
-
     private mutating func recenter() {
         let center = self.plane.point(at: self.place)
         let moved = self.place
@@ -255,9 +235,9 @@ package struct PositionFilter: Hashable, Sendable {
 
     /// m/s. The marker is corrected no faster, so that two inaccurate readings do not make it jump.
     private static let fastestCorrection = 50.0
-    /// The speed assumed when the filter starts: a share of the usual bound. When the rider leaves a place: what follows from
-    /// its unrest after this many seconds, at most this many m/s.
+    /// The speed assumed when the filter starts, as a share of the usual bound.
     private static let startingShare = 0.25
+    /// The speed assumed when the rider sets off: what it reaches with its unrest in this many seconds, at most this many m/s.
     private static let leavingSeconds = 3.0
     private static let leavingSpeed = 3.0
     /// The assumed velocity of a rider whose phone is vague: the standard deviation of each axis, as a share of the usual
@@ -265,10 +245,10 @@ package struct PositionFilter: Hashable, Sendable {
     private static let spreadShare = 0.2
     /// m/s² per m/s, for a rider whose phone is vague: the faster the rider, the more its velocity changes.
     private static let unrestBySpeed = 0.2
-    /// The share of its distance to the estimate that the marker covers, as a multiple of the share of the distance to a
+    /// The share of its distance to the estimate that the marker covers, as a multiple of the share of its distance to the
     /// reading that the estimate covers.
     private static let followingGains = 4.0
-    /// Readings before a speed is shown.
+    /// The number of readings that a speed needs before it is shown.
     private static let provenBy: UInt8 = 3
     /// m/s. A speed with a smaller deviation is shown.
     private static let certainSpeed = 2.0

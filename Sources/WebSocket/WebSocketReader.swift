@@ -1,9 +1,9 @@
 // The receiving side of RFC 6455: bytes in any pieces become messages and control frames.
 //
-// The header of a frame is validated as soon as it is complete: size of the frame and of its message, number of fragments,
-// mask, reserved bits, opcode and order. So a client cannot make the gateway buffer a payload that will be refused. A complete
-// frame is unmasked in place and passed on without copying. Only an incomplete frame is buffered, so an idle connection needs
-// no buffer.
+// The header of a frame is validated as soon as it is complete: the sizes of the frame and of its message, the number of
+// fragments, the mask, the reserved bits, the opcode and the order. So a client cannot make the gateway buffer a payload that
+// will be refused. A complete frame is unmasked in place and passed on without copying. Only an incomplete frame is buffered,
+// so an idle connection needs no buffer.
 
 package import EnrouteWire
 package import NIOCore
@@ -16,7 +16,7 @@ package struct WebSocketReader {
         /// The maximum number of frames in a message.
         package var messageFragments: Int
         package var allowsBinary = false
-        /// After a violation, skip everything except the peer's close frame, and report that.
+        /// After a violation, everything is skipped except the peer's close frame, which is reported.
         package var awaitsClose = false
 
         package init(
@@ -38,24 +38,6 @@ package struct WebSocketReader {
         /// The peer violated the protocol or a limit: close with this code and reason. Afterwards nothing is read, except
         /// for a close frame if `awaitsClose` is set.
         case refused(CloseCode, String)
-    }
-
-    private struct Header {
-        var opcode: UInt8
-        var isFinal: Bool
-        var bytes: Int
-        var payloadBytes: Int
-        var mask: UInt32
-        var isControl: Bool { self.opcode >= 8 }
-    }
-
-    private enum Opcode {
-        static let continuation: UInt8 = 0
-        static let text: UInt8 = 1
-        static let binary: UInt8 = 2
-        static let close: UInt8 = 8
-        static let ping: UInt8 = 9
-        static let pong: UInt8 = 10
     }
 
     package let bounds: Bounds
@@ -92,7 +74,7 @@ package struct WebSocketReader {
     package mutating func next() -> Event? {
         if let bytes = self.bytesToSkip { return self.closeFrame(after: bytes) }
         while !self.isClosed {
-            let header: Header
+            let header: FrameHeader
             switch self.header() {
             case .success(let read?): header = read
             case .success(nil):
@@ -126,7 +108,9 @@ package struct WebSocketReader {
             let dropped = min(left, UInt64(self.unread.readableBytes))
             self.unread.moveReaderIndex(forwardBy: Int(dropped))
             left -= dropped
-            guard left == 0, let (opcode, bytes) = self.nextFrame else { break }
+            guard left == 0,
+                let (opcode, bytes) = self.unread.withUnsafeReadableBytes({ FrameHeader.outline(of: $0) })
+            else { break }
             if opcode == Opcode.close, bytes <= Self.maxControlFrameBytes {
                 guard self.unread.readableBytes >= Int(bytes) else { break }
                 self.end()
@@ -139,24 +123,10 @@ package struct WebSocketReader {
         return nil
     }
 
-    /// A header of 2 bytes, a mask of 4 and a payload of 125.
+    /// A header of 2 bytes, a mask of 4 bytes and a payload of 125 bytes.
     private static let maxControlFrameBytes: UInt64 = 131
 
-    /// The opcode and total length of the next frame, without validation.
-    private var nextFrame: (opcode: UInt8, bytes: UInt64)? {
-        self.unread.withUnsafeReadableBytes { bytes in
-            guard bytes.count >= 2 else { return nil }
-            let short = Int(bytes[1] & 0x7F)
-            let lengthBytes = short == 126 ? 2 : short == 127 ? 8 : 0
-            guard bytes.count >= 2 + lengthBytes else { return nil }
-            let length =
-                lengthBytes == 0 ? UInt64(short) : bytes[2..<2 + lengthBytes].reduce(0) { $0 << 8 | UInt64($1) }
-            let header = UInt64(2 + lengthBytes + (bytes[1] & 0x80 != 0 ? 4 : 0))
-            return (bytes[0] & 0x0F, length.addingReportingOverflow(header).overflow ? .max : length + header)
-        }
-    }
-
-    private mutating func event(_ header: Header, _ payload: ByteBuffer) -> Event? {
+    private mutating func event(_ header: FrameHeader, _ payload: ByteBuffer) -> Event? {
         switch header.opcode {
         case Opcode.close:
             self.end()
@@ -191,7 +161,7 @@ package struct WebSocketReader {
     }
 
     /// Parses and validates the next header. The result is `nil` while the header is incomplete.
-    private func header() -> Result<Header?, Refusal> {
+    private func header() -> Result<FrameHeader?, Refusal> {
         self.unread.withUnsafeReadableBytes { bytes in
             guard let first = bytes.first else { return .success(nil) }
             if let refusal = self.refusal(first) { return .failure(refusal) }
@@ -218,7 +188,7 @@ package struct WebSocketReader {
             guard isControl || held + length <= UInt64(self.bounds.messageBytes) else { return .failure(self.tooBig) }
             guard bytes.count >= 6 + lengthBytes else { return .success(nil) }
             return .success(
-                Header(
+                FrameHeader(
                     opcode: first & 0x0F, isFinal: first & 0x80 != 0, bytes: 6 + lengthBytes,
                     payloadBytes: Int(length),
                     mask: bytes.loadUnaligned(fromByteOffset: 2 + lengthBytes, as: UInt32.self)))
@@ -254,26 +224,5 @@ package struct WebSocketReader {
             .messageTooBig,
             "messages are limited to \(self.bounds.messageBytes) bytes and \(self.bounds.messageFragments) fragments"
         )
-    }
-}
-
-extension ByteBuffer {
-    /// Unmasks the first `count` readable bytes in place (section 5.3).
-    fileprivate mutating func unmask(_ count: Int, with mask: UInt32) {
-        guard mask != 0 else { return }
-        self.withUnsafeMutableReadableBytes { bytes in
-            let wide = UInt64(mask) | UInt64(mask) << 32
-            var index = 0
-            while index + 8 <= count {
-                let masked = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-                bytes.storeBytes(of: masked ^ wide, toByteOffset: index, as: UInt64.self)
-                index += 8
-            }
-            // `mask` was loaded as it is in memory, so its bytes are indexed in memory order on every machine.
-            while index < count {
-                bytes[index] ^= withUnsafeBytes(of: mask) { $0[index & 3] }
-                index += 1
-            }
-        }
     }
 }

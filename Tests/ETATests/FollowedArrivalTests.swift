@@ -107,12 +107,12 @@ import Tracking
         let told = ArrivalEstimate(
             state: .ok, arrivesAt: Self.epoch + 270_000, seconds: 270, source: "osrm", confidence: .medium,
             at: Self.epoch)
-        arrival.published(told, now: Self.ns(0))
-        arrival.published(ArrivalEstimate(state: .unavailable, at: Self.epoch), now: Self.ns(0))
-        let judged = arrival.arrived(now: Self.ns(300))
+        arrival.predictions.published(told, now: Self.ns(0))
+        arrival.predictions.published(ArrivalEstimate(state: .unavailable, at: Self.epoch), now: Self.ns(0))
+        let judged = arrival.predictions.arrived(now: Self.ns(300))
         #expect(judged.count == 1 && judged.first?.source == .osrm)
         #expect(judged.first?.minutes == 5 && judged.first?.errorSeconds == 30)
-        #expect(arrival.arrived(now: Self.ns(300)).isEmpty)
+        #expect(arrival.predictions.arrived(now: Self.ns(300)).isEmpty)
     }
 
     @Test(arguments: 0..<200 as Range<UInt64>)

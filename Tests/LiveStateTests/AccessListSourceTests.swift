@@ -74,6 +74,7 @@ import Testing
     /// Commands that every connection sends, in both roles. Sentinels receive other commands, from other users.
     private static let connections = [
         "RedisChannelHandler", "RedisLink", "RedisSignIn", "RedisScript", "ReplicationMonitor", "ClusterRoute",
+        "ClusterCommands",
     ].map { "Sources/Redis/\($0).swift" }
 
     /// Commands that are sent only to Sentinels.

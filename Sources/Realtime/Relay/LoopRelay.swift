@@ -1,5 +1,6 @@
 // Relays messages from Redis to the followers on one loop. Each message becomes one frame, which is offered to every follower
-// of its job. The loop subscribes to a job with its first follower and unsubscribes with its last one.
+// of its job. The loop subscribes to a job's channels for its first follower and unsubscribes after its last one. Positions are
+// relayed here, other messages in NoticeRelay and StatusRelay.
 //
 // Step 8 of 10 of the hot path. Before: Redis/RedisChannelHandler.swift
 // Next: Realtime/Relay/FollowedJob.swift
@@ -21,30 +22,30 @@ internal import WebSocket
 
 /// Relays the messages of all jobs followed on one event loop. Confined to it.
 package final class LoopRelay {
-    private let eventLoop: any EventLoop
-    private let keyspace: Keyspace
-    private let jobs: JobService
+    let eventLoop: any EventLoop
+    let keyspace: Keyspace
+    let jobs: JobService
     private let feeds: Subscriptions
-    private let events: Subscriptions
-    private let counts: LoopCounts
+    let events: Subscriptions
+    let counts: LoopCounts
     /// Shared by all loops.
     private let followed: FollowedJobs
-    private let logger: Logger
-    /// Jobs that lost their channels together are resynced within this time, not all together.
+    let logger: Logger
+    /// Jobs that lost their channels at the same time are resynced within this time, not all at once.
     private static let resyncSpread = UInt64.milliseconds(250)
 
-    private var table = FollowTable<JobID, FollowedJob>()
+    private(set) var table = FollowTable<JobID, FollowedJob>()
     private let jobResync: JobResync
     /// The rider pools of zones, whose channels are on the ledger too.
     let zones: ZoneRelay
     let limits: TimeLimits
-    private let arrivals: ArrivalTimes
-    private let freshness: FreshnessTracker
+    let arrivals: ArrivalTimes
+    let freshness: FreshnessTracker
 
-    private var suppressed = SuppressedPositions()
+    var suppressed = SuppressedPositions()
 
-    /// Whether the revocation state is stale. No positions are shown then.
-    private let isRevocationStateStale: () -> Bool
+    /// Whether the revocation state is stale. While it is, no positions are shown.
+    let isRevocationStateStale: () -> Bool
 
     init(
         eventLoop: any EventLoop, keyspace: Keyspace, jobs: JobService, feeds: Subscriptions,
@@ -74,10 +75,7 @@ package final class LoopRelay {
             self.offerPosition(id, frame, of: job, to: self.table.followers(of: job), age: Self.age(of: id))
         }
         arrivals.onEstimate = { [unowned self] in self.offerEstimate($0, of: $1) }
-        arrivals.onEarlyEstimate = { [unowned self] estimate, job in
-            let frame = Frame.text(ServerMessage.eta(job: job, estimate).encoded)
-            for follower in self.table.followers(of: job) { follower.offerEarlyETA(frame) }
-        }
+        arrivals.onEarlyEstimate = { [unowned self] in self.offerEarlyEstimate($0, of: $1) }
         freshness.onStale = { [unowned self] in self.sendTrackingState(.stale, $0) }
         feeds.onMessage = { [unowned self] channel, payload in self.relayFeed(channel, payload) }
         events.onMessage = { [unowned self] channel, payload in self.relayEvent(channel, payload) }
@@ -156,69 +154,9 @@ package final class LoopRelay {
         self.counts.add(.messagesRelayed, followers.count)
     }
 
-    /// Sends an arrival time that this loop decided locally: it has become uncertain because positions are missing, or is
-    /// certain again.
-    private func offerEstimate(_ estimate: ArrivalEstimate, of job: JobID) {
-        if self.isRevocationStateStale() {
-            self.logger.trace(
-                "arrival time suppressed; revocation state is stale",
-                metadata: [LogKey.job: "\(job)", LogKey.reason: "\(estimate.state.rawValue)"])
-        }
-        self.offerETA(
-            estimate, Frame.text(ServerMessage.eta(job: job, estimate).encoded), of: job,
-            to: self.table.followers(of: job))
-    }
-
-    /// Arrival times are suppressed while the revocation state is stale. `showSuppressedPositions` sends them later.
-    /// Customers do not receive the way to the stops before theirs.
-    private func offerETA(
-        _ estimate: ArrivalEstimate, _ frame: [UInt8], of job: JobID, to followers: ContiguousArray<FollowedJob>
-    ) {
-        guard !self.isRevocationStateStale() else { return self.suppressed.storeETA(of: job) }
-        let visible = estimate.forCustomers
-        let publicFrame =
-            visible == estimate ? frame : Frame.text(ServerMessage.eta(job: job, visible).encoded)
-        for follower in followers { follower.offerETA(follower.seesWholeRoute ? frame : publicFrame) }
-    }
-
-    /// Relays a message that is not a position. These are rare.
-    ///
-    /// - Returns: whether the message is valid for this job's feed.
-    private func relayNotice(
-        _ message: ServerMessage, _ frame: [UInt8], of job: JobID, to followers: ContiguousArray<FollowedJob>
-    ) -> Bool {
-        switch message {
-        case .tracking(job, let state, let reason):
-            if state.endsPositions {
-                self.suppressed.drop(job)
-                self.freshness.forget(job)
-                self.arrivals.ended(job, because: reason)
-            }
-            for follower in followers { follower.offerTracking(state, frame) }
-        case .eta(job, let estimate):
-            self.arrivals.received(estimate, of: job)
-            self.offerETA(estimate, frame, of: job, to: followers)
-        case .proximity(job, _):
-            for follower in followers { follower.sendNotice(frame, isForAll: false) }
-        case .unavailable(job, let text, _):
-            let publicFrame = Frame.text(ServerMessage.unavailable(job: job, text, nil).encoded)
-            for follower in followers {
-                follower.sendNotice(follower.seesOperationalDetails ? frame : publicFrame, isForAll: true)
-            }
-        default: return false
-        }
-        return true
-    }
-
     /// How long ago a position was published, by the clock of Redis: its id is a Redis time in µs.
     private static func age(of id: UInt64) -> TimeAmount {
         .milliseconds(max(0, WallClock.nowMilliseconds - Int64(clamping: id / 1000)))
-    }
-
-    /// Notifies the followers of a job that its positions are live or stale, unless they already know.
-    private func sendTrackingState(_ state: TrackingState, _ job: JobID) {
-        let frame = Frame.text(ServerMessage.tracking(job: job, state, nil).encoded)
-        for follower in self.table.followers(of: job) { follower.sendTrackingState(state, frame) }
     }
 
     /// Offers a position to the followers, or buffers it while the revocation state is stale.
@@ -268,93 +206,7 @@ package final class LoopRelay {
         return view.withoutPosition
     }
 
-    private func relayEvent(_ channel: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer) {
-        guard let job = self.keyspace.job(ofChannel: channel) else {
-            return self.zones.relay(channel, payload)
-        }
-        // The job has been reassigned, so its followers may no longer be authorized. Nothing is shown until it is read again.
-        guard !payload.elementsEqual(Self.assigned) else { return self.resync(job) }
-        guard !payload.elementsEqual(Self.erased) else { return self.erased(job) }
-        guard case .status(job, let event)? = ServerMessage(ours: payload) else { return self.events.refuse(channel) }
-        let status = FollowerSyncState<StatusID>.Status(
-            id: event.id, previous: event.previous, epoch: event.epoch, frame: Frame.text(payload))
-        var (isGap, mayHaveCard) = (false, false)
-        if let reason = event.status.endOfTravel { self.arrivals.ended(job, because: reason) }
-        self.arrivals.statusChanged(job, to: event.status, at: event.at)
-        let followers = self.table.followers(of: job)
-        self.counts.add(.messagesRelayed, followers.count)
-        let origin = StatusOrigin(payload)
-        // Without the time, for example from a gateway of an older version, the time at which Redis recorded the status counts,
-        // which is the start of its id.
-        let receivedAt = origin.receivedAt ?? Int64(clamping: event.id.milliseconds)
-        var written = 0
-        for follower in followers {
-            let verdict = follower.offerStatus(event, status, receivedAt: receivedAt, written: &written)
-            if verdict == .gap {
-                isGap = true
-            } else if follower.showsOutdatedRider {
-                if follower.showsRider { mayHaveCard = true } else { isGap = true }
-            }
-        }
-        self.counts.durations.delivered(receivedAt: receivedAt, count: written)
-        if let traceparent = origin.traceparent { self.logRelay(of: event, job, traceparent, count: written) }
-        if isGap { self.resync(job) } else if mayHaveCard { self.showRider(of: job) }
-    }
-
-    /// The new status shows the rider. Followers are sent the whole state only if the rider has a card.
-    private func showRider(of job: JobID) {
-        let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
-        self.jobs.view(job).whenComplete { result in
-            let relay = bound.value
-            guard case .success(let view?) = result, view.snapshot.riderCard == nil else { return relay.resync(job) }
-            for follower in relay.table.followers(of: job) { follower.foundNoCard() }
-        }
-    }
-
-    /// Logs that a status of a traced request has been relayed, so that a trace can be found in the logs of all gateways.
-    private func logRelay(of event: StatusEvent, _ job: JobID, _ traceparent: String, count: Int) {
-        let trace = RequestTrace([traceparent])
-        guard trace.isContinued else { return }
-        self.logger.debug(
-            "status relayed",
-            metadata: [
-                LogKey.trace: "\(trace.traceID)", LogKey.job: "\(job)", LogKey.status: "\(event.status.rawValue)",
-                LogKey.count: "\(count)",
-            ])
-    }
-
-    /// The message that assign_job publishes, and that of erase_job.
-    private static let assigned = Array(#"{"type":"assigned"}"#.utf8)
-    private static let erased = Array(#"{"type":"erased"}"#.utf8)
-
-    /// The job no longer exists. If this message is lost, the periodic check of followed jobs finds out.
-    private func erased(_ job: JobID) {
-        self.suppressed.drop(job)
-        self.arrivals.ended(job, because: .revoked)
-        for follower in self.table.followers(of: job) { follower.erase() }
-    }
-
     // MARK: revocation
-
-    /// Offers suppressed positions to the clients that still follow.
-    func showSuppressedPositions() {
-        guard !self.suppressed.isEmpty else { return }
-        var arrivals = self.suppressed.removeETAs()
-        let now = NIODeadline.now()
-        for (job, position) in self.suppressed.removePositions() {
-            var written = 0
-            for follower in self.table.followers(of: job) {
-                let offer = follower.offerPosition(
-                    position.id, position.frame, at: now, receivedAt: position.receivedAt)
-                if offer == .written { written += 1 }
-            }
-            self.counts.durations.delivered(receivedAt: position.receivedAt, count: written)
-            arrivals.insert(job)
-        }
-        for job in arrivals {
-            if let estimate = self.arrivals.lastEstimate(of: job) { self.offerEstimate(estimate, of: job) }
-        }
-    }
 
     func revoke(_ job: JobID) {
         self.suppressed.drop(job)
@@ -376,7 +228,7 @@ package final class LoopRelay {
         self.zones.tick()
     }
 
-    /// As `JobResync.isOutage`.
+    /// See `JobResync.isOutage`.
     func setOutage(_ isOutage: Bool) {
         self.jobResync.isOutage = isOutage
         self.zones.setOutage(isOutage)

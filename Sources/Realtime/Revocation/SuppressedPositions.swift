@@ -2,6 +2,10 @@
 // state is fresh again.
 
 internal import EnrouteWire
+internal import ETA
+internal import Fanout
+internal import NIOCore
+internal import TrafficControl
 
 /// The newest position of each followed job that arrived while the loop's revocation state was stale. A value.
 struct SuppressedPositions {
@@ -34,5 +38,27 @@ struct SuppressedPositions {
     mutating func removeETAs() -> Set<JobID> {
         defer { self.etas = [] }
         return self.etas
+    }
+}
+
+extension LoopRelay {
+    /// Offers suppressed positions to the clients that still follow.
+    func showSuppressedPositions() {
+        guard !self.suppressed.isEmpty else { return }
+        var arrivals = self.suppressed.removeETAs()
+        let now = NIODeadline.now()
+        for (job, position) in self.suppressed.removePositions() {
+            var written = 0
+            for follower in self.table.followers(of: job) {
+                let offer = follower.offerPosition(
+                    position.id, position.frame, at: now, receivedAt: position.receivedAt)
+                if offer == .written { written += 1 }
+            }
+            self.counts.durations.delivered(receivedAt: position.receivedAt, count: written)
+            arrivals.insert(job)
+        }
+        for job in arrivals {
+            if let estimate = self.arrivals.lastEstimate(of: job) { self.offerEstimate(estimate, of: job) }
+        }
     }
 }

@@ -71,8 +71,8 @@ package final class RiderSession {
         if switchesTravel { self.isKnownAsReporter = true }
     }
 
-    /// The session ended. A device without a name cannot continue on another connection, so it lets another device without a
-    /// name report.
+    /// The session ended. A device without a name cannot continue on another connection, so another device without a name may
+    /// report from now on.
     func sessionEnded() {
         // Timers may be due in hours, and phones reconnect often.
         for timer in self.sharingTimers.removeAll() { timer.cancel() }
@@ -95,7 +95,7 @@ package final class RiderSession {
         grant.covers(job) && !self.loop.revocations.hides(job, from: grant.role)
     }
 
-    /// Handles the report for one job, either directly or after it waited for validation.
+    /// Handles the report for one job, either immediately or after it has waited for validation.
     private func reportOne(_ report: LocationReport, _ grant: Grant) {
         guard grant.allows(.reportLocation) else {
             return self.session.refuse(
@@ -245,20 +245,5 @@ package final class RiderSession {
         self.loop.jobs.reopen(report.job, for: grant.person).whenComplete { result in
             bound.value.rider.settle(report, (try? result.get()).map { .reopened($0) } ?? .noAnswer, grant)
         }
-    }
-}
-
-extension ReportQueue.Outcome {
-    init(_ verdict: LocationPublisher.Verdict) {
-        self =
-            switch verdict {
-            case .accepted(_, let listeners): .accepted(listeners: listeners)
-            case .stale: .notNewer
-            case .future: .future
-            case .travelModeOff, .otherRider: .notShared
-            case .otherDevice: .otherDevice
-            case .unknown: .unknown
-            case .timeLimit(let deadline): .timeLimitReached(since: deadline)
-            }
     }
 }

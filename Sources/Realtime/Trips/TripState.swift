@@ -6,38 +6,12 @@ internal import Jobs
 internal import LiveState
 package import Tracking
 
-/// The verdict on one report.
-package enum ReportVerdict: Hashable, Sendable {
-    /// Publish this fix, the newest accepted one of the report.
-    case publish(Fix)
-    /// The fix is implausible on its own. It is neither shown nor refused; the next fix decides.
-    case held
-    /// All fixes were refused, the newest of them for this reason.
-    case refused(FixRefusal)
-
-    var isPublished: Bool { if case .publish = self { true } else { false } }
-}
-
-/// The verdict on a report, and what the report shows about an earlier one.
-package struct ValidatedReport: Hashable, Sendable {
-    package var verdict: ReportVerdict
-    /// The report refutes a fix that was held, from this or an earlier report: the rider was not there.
-    package var refutes = false
-    /// The correction of the phone's clock in ms; `nil` if there is none, or if the rider has already been notified of it.
-    package var clockCorrection: Int64?
-
-    package init(verdict: ReportVerdict, refutes: Bool = false, clockCorrection: Int64? = nil) {
-        (self.verdict, self.refutes, self.clockCorrection) = (verdict, refutes, clockCorrection)
-    }
-}
-
-/// The state of a trip.
+/// A rider's trip for one job.
 struct TripState: Sendable {
     private(set) var validator: LocationValidator
     /// What followers see of the accepted fixes.
     private var movement: ShownMovement
-    /// The verdicts that have already been counted.
-    private var noted = VerdictCounts()
+    private var noted = NotedVerdicts()
     private var geofence: Geofence?
     /// The current proximity state; `nil` while the rider is not near the destination.
     var proximity: ProximityState? { self.geofence?.current.map(ProximityState.init) }
@@ -159,7 +133,7 @@ struct TripState: Sendable {
 
     /// Redis accepted a position, and `listeners` connections received it.
     ///
-    /// - Returns: a new proximity state.
+    /// - Returns: the new proximity state if it changed, otherwise `nil`.
     mutating func published(_ fix: Fix, listeners: Int, now: UInt64) -> ProximityState? {
         let reading = Reading(fix)
         self.isFollowed = listeners > 0
@@ -202,7 +176,7 @@ struct TripState: Sendable {
 
     /// Travel mode was switched on. Earlier unavailable reasons no longer apply.
     ///
-    /// - Returns: whether travel mode was not known to be on.
+    /// - Returns: whether travel mode was not yet known to be on.
     mutating func startTravel(now: UInt64) -> Bool {
         guard !self.isStarted else { return false }
         self.started(now: now)
@@ -260,17 +234,7 @@ struct TripState: Sendable {
 
     /// The verdicts since the last call.
     mutating func newCounts() -> [(verdict: FixVerdictName, count: Int)] {
-        let (before, counts) = (self.noted, self.validator.counts)
-        guard counts != before else { return [] }
-        self.noted = counts
-        // The usual case: readings were accepted, and nothing else.
-        if counts.refused == before.refused, counts.held == before.held, counts.accepted > before.accepted {
-            return [(.accepted, counts.accepted - before.accepted)]
-        }
-        return FixVerdictName.allCases.compactMap { name in
-            let count = name.count(in: counts) - name.count(in: before)
-            return count == 0 ? nil : (name, count)
-        }
+        self.noted.update(to: self.validator.counts)
     }
 }
 
@@ -282,29 +246,5 @@ extension ProximityState {
             case .arrived: .arrived
             case .left: .left
             }
-    }
-}
-
-/// Verdicts by the names under which they are counted.
-enum FixVerdictName: Hashable, Sendable, CaseIterable {
-    case accepted, held
-    case refused(FixRefusal)
-
-    static let allCases: [FixVerdictName] = [.accepted, .held] + FixRefusal.allCases.map { .refused($0) }
-
-    var text: String {
-        switch self {
-        case .accepted: "accepted"
-        case .held: "held"
-        case .refused(let reason): reason.rawValue
-        }
-    }
-
-    func count(in counts: VerdictCounts) -> Int {
-        switch self {
-        case .accepted: counts.accepted
-        case .held: counts.held
-        case .refused(let reason): counts.refused(reason)
-        }
     }
 }
