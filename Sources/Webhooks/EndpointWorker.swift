@@ -65,6 +65,7 @@ package actor EndpointWorker {
     static let recordAge: Duration = .seconds(1)
     /// Minimum time between two notes in Redis that the waiting list is full, ms.
     private static let fullNoteInterval: Int64 = 10_000
+
     package init(
         id: String, holder: String, store: WebhookStore, tail: StreamTail, settings: WebhookSettings,
         counts: SharedCounts, logger: Logger, send: @escaping Attempt
