@@ -166,7 +166,7 @@ struct JobCommand: AsyncParsableCommand {
             usage: "enroute job link <job> [<options>]",
             discussion: wrappable(
                 """
-                Whoever has the link can follow the job until the link expires.
+                Anyone with the link can follow the job until the link expires.
 
                 Examples:
                   enroute job link visit-1 --viewers 2 --expires-in 3600
