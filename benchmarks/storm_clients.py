@@ -42,7 +42,7 @@ class Client:
             return selectors.EVENT_WRITE
 
     def begin(self):
-        """The socket is connected, or failed to. Python's ssl fails if a socket becomes connected while it is wrapped."""
+        """The socket is connected, or could not connect. Python's ssl fails if a socket connects while it is being wrapped."""
         if error := self.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
             raise OSError(error, os.strerror(error))
         self.socket = self.tls.wrap_socket(
@@ -83,8 +83,8 @@ class Client:
                 raise ConnectionRefusedError(payload[:200].decode(errors="replace"))
 
     def is_lost(self):
-        """Whether the peer is gone, without letting libssl see it: it would forget the session of a connection that ended
-        without close_notify, which browsers and phones do not. Data that nobody has read may still wait in the socket."""
+        """Whether the peer is gone. libssl does not see that: it would forget the session of a connection that ended without
+        close_notify, which browsers and phones keep. Unread data may still wait in the socket."""
         poll = select.poll()
         poll.register(self.socket, select.POLLRDHUP)
         return bool(poll.poll(0))

@@ -42,7 +42,7 @@ package actor EndpointWorker {
     var reportedGaps: [Int: String] = [:]
     var isFirstRead = true
     var isOver = false
-    /// Whether a failure of Redis was logged that has not ended yet.
+    /// Whether a failure of Redis was logged and has not ended.
     var hasTrouble = false
     /// When the waiting list was last found full, and how often.
     var fullSince: Int64?

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The order system of the fleet, as a process: creates the jobs and changes statuses over REST at a fixed rate, and keeps what
-it was answered. A change that failed is repeated with the same Idempotency-Key, so it happens once. Commands as in crowd.py."""
+"""The order system of the fleet, as a process: creates the jobs, changes statuses over REST at a fixed rate, and records the
+answers. A change that failed is repeated with the same Idempotency-Key, so it happens once. Commands as in crowd.py."""
 import asyncio, json, ssl, sys, time, uuid
 
 from checker import Chain
