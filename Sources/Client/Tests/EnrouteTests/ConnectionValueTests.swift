@@ -31,18 +31,20 @@ import Testing
 
     @Test func `a full queue accepts only messages that end a subscription`() {
         var queue = MessageQueue()
-        for number in 0..<MessageBudget.mostWaiting { #expect(queue.append("\(number)", endsSubscription: false)) }
-        #expect(!queue.append("more", endsSubscription: false))
-        #expect(queue.append("end", endsSubscription: true))
-        #expect(queue.withdraw("end"))
-        #expect(!queue.withdraw("end"))
+        for number in 0..<MessageBudget.mostWaiting {
+            #expect(queue.append("\(number)", endsSubscription: false) == true)
+        }
+        #expect(queue.append("more", endsSubscription: false) == false)
+        #expect(queue.append("end", endsSubscription: true) == true)
+        #expect(queue.withdraw("end") == true)
+        #expect(queue.withdraw("end") == false)
         #expect(queue.next(at: 0) == .send("0"))
     }
 
     @Test func `a connection is congested while a message waits or much is not sent`() {
         var queue = MessageQueue()
         #expect(!queue.isCongested)
-        #expect(queue.append("a", endsSubscription: false))
+        #expect(queue.append("a", endsSubscription: false) == true)
         #expect(queue.isCongested)
         #expect(queue.next(at: 0) == .send("a"))
         #expect(!queue.isCongested)
