@@ -5,27 +5,32 @@ speed; it fails when a benchmark does not start, loses a message, or measures no
     smoke.py ENROUTE --programs FOLDER        FOLDER: where enroute-load and enroute-peers were built
     smoke.py --list                           lists what it runs, and what it skips and why
 """
-import argparse, base64, json, os, socket, ssl, subprocess, sys, tempfile, time
-from recovery import Redis, SECRET, free_port, wait_for
+import argparse, json, os, subprocess, sys, tempfile
+from recovery import SECRET, free_port, wait_for
+from smoke_node_ws import node_ws
+from smoke_processes import Failed, Server, is_up, redis, run
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
-LONGEST_SECONDS = 240
 FOLLOWERS = 4
 
 # Every program of this folder is in one of these two lists; a test compares them with the folder.
 RUNS = [
     "availability.py", "enroute-instructions", "enroute-load", "enroute-peers", "field.py", "fit.py", "fleet/checker.py",
-    "fleet/clients.py", "fleet/fleet.py", "peers/node-ws", "pool.py", "readme.py", "recovery.py", "riders.py", "scaling.py",
+    "fleet/fleet.py", "fleet/timing.py", "peers/node-ws", "pool.py", "readme.py", "recovery.py", "riders.py", "scaling.py",
     "status.py", "storm.py", "streets.py", "tracking.py", "twin.py",
 ]
 LEFT_OUT = {
+    "fleet/clients.py": "is a part of fleet/fleet.py",
+    "fleet/connection.py": "is a part of fleet/fleet.py",
     "fleet/crowd.py": "fleet/fleet.py starts it",
+    "fleet/experiment.py": "is a part of fleet/fleet.py",
     "fleet/faults.py": "is a part of fleet/fleet.py",
     "fleet/measure.py": "is a part of fleet/fleet.py",
     "fleet/orders.py": "fleet/fleet.py starts it",
     "fleet/report.py": "is a part of fleet/fleet.py",
     "fleet/servers.py": "is a part of fleet/fleet.py",
     "fleet/wire.py": "is a part of fleet/fleet.py",
+    "fleet/worker.py": "is a part of fleet/fleet.py",
     "measured.py": "is a part of field.py and scaling.py",
     "peers/install": "downloads the peers",
     "peers/nats": "peers/install downloads it",
@@ -35,48 +40,12 @@ LEFT_OUT = {
     "peers/verify.py": "requires what peers/install downloads",
     "peers/contract.py": "is a part of the Python peers",
     "plot.py": "is a part of scaling.py",
+    "smoke_node_ws.py": "is a part of smoke.py",
+    "smoke_processes.py": "is a part of smoke.py",
     "specialised.py": "reads a release build; make bench-gate runs it",
     "stage.py": "is a part of field.py and scaling.py",
+    "storm_clients.py": "is a part of storm.py",
 }
-
-
-class Failed(Exception):
-    pass
-
-
-def run(name, *words):
-    """Runs a benchmark to its end, and shows its output if it failed."""
-    begin = time.monotonic()
-    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=LONGEST_SECONDS)
-    if done.returncode != 0:
-        raise Failed(f"{name} exited with {done.returncode}:\n{done.stdout}")
-    print(f"{name}: runs ({time.monotonic() - begin:.1f} s)", flush=True)
-    return done.stdout
-
-
-class Server:
-    """A child process, terminated by its id."""
-
-    def __init__(self, *words, **options):
-        self.process = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", *words], **options)
-
-    def __enter__(self):
-        return self.process
-
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
-
-
-def is_up(port):
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
-
-
-def redis(port, folder):
-    return Server(
-        "redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder,
-        stdout=subprocess.DEVNULL)
 
 
 def scripts(enroute):
@@ -89,7 +58,7 @@ def scripts(enroute):
     script("recovery.py", enroute, "--jobs", "20", "--rounds", "1")
     script("riders.py", "--riders", "50", "--questions", "100")
     script("fleet/checker.py")
-    script("fleet/clients.py")
+    script("fleet/timing.py")
     # Not a path with "..": the folder of a build is a symbolic link.
     script("twin.py", os.path.normpath(f"{os.path.dirname(enroute)}/../debug.yaml"))
 
@@ -209,66 +178,6 @@ def instructions(enroute):
             "--followers", "2", "--repetitions", "50", "--seconds", "4", "--only", figure)
         if figure not in said:
             raise Failed(f"enroute-instructions did not measure {figure}:\n{said}")
-
-
-def certificate(folder):
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost", "-keyout",
-         f"{folder}/key.pem", "-out", f"{folder}/certificate.pem"], check=True, stderr=subprocess.DEVNULL)
-    return f"{folder}/certificate.pem", f"{folder}/key.pem"
-
-
-def frame(file):
-    head = file.read(2)
-    return file.read(head[1] & 127).decode()
-
-
-def connect(port, path, certificate):
-    """Opens a WebSocket; returns its socket and its input."""
-    context = ssl.create_default_context(cafile=certificate)
-    context.check_hostname = False
-    opened = context.wrap_socket(socket.create_connection(("127.0.0.1", port), timeout=10))
-    key = base64.b64encode(os.urandom(16)).decode()
-    opened.sendall((
-        f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
-        f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n\r\n").encode())
-    file = opened.makefile("rb")
-    if b" 101 " not in file.readline():
-        raise Failed("peers/node-ws: the upgrade was refused")
-    while file.readline() != b"\r\n":
-        pass
-    return opened, file
-
-
-def node_ws(folder):
-    """The peer that needs only Debian's packages: it starts, and a follower receives what is published and what a rider sends."""
-    peer = f"{FOLDER}/peers/node-ws"
-    run("peers/node-ws check", peer, "check")
-    description = json.loads(run("peers/node-ws describe", peer, "describe"))
-    redis_port, port = free_port(), free_port()
-    with redis(redis_port, folder):
-        wait_for("redis", lambda: is_up(redis_port))
-        files = certificate(folder)
-        with Server(peer, "start", str(port), str(redis_port), *files, stdout=subprocess.DEVNULL):
-            wait_for(description["name"], lambda: is_up(port))
-            follower, received = connect(port, "/jobs/j1", files[0])
-            rider, _ = connect(port, description["road"]["path"].replace("{job}", "j1"), files[0])
-            with follower, rider, socket.create_connection(("127.0.0.1", redis_port)) as commands:
-                if frame(received) != "subscribed":
-                    raise Failed("peers/node-ws: no confirmation of the subscription")
-                commands.sendall(Redis.command("PUBLISH", "location:j1", "a location"))
-                if frame(received) != "a location":
-                    raise Failed("peers/node-ws: a follower did not receive the published message")
-                location = b'{"lat":41.9,"lon":12.5}'
-                for text in (b'{"lat":91,"lon":12.5}', location):
-                    rider.sendall(bytes([0x81, 0x80 | len(text), 0, 0, 0, 0]) + text)
-                if frame(received).encode() != location:
-                    raise Failed("peers/node-ws: a follower did not receive the rider's location, or an invalid one")
-                commands.sendall(Redis.command("GET", "position:j1"))
-                answers = commands.makefile("rb")
-                if (answers.readline(), answers.readline(), answers.readline().strip())[2] != location:
-                    raise Failed("peers/node-ws: the last position is not in Redis")
-    print("peers/node-ws: a follower received the published message and the rider's location", flush=True)
 
 
 def main():

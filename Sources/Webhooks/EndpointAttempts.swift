@@ -7,6 +7,35 @@ internal import Logging
 internal import Telemetry
 
 extension EndpointWorker {
+    /// Maximum number of jobs and riders with due events that are queued.
+    private static let longestQueue = 64
+    /// Maximum number of them that are tried each second while the endpoint fails, to find out whether it works again.
+    private static let probes = 4
+
+    /// Starts lanes for jobs and riders whose waiting events are due, then waits until there may be more.
+    func tryWaiting() async throws {
+        _ = try await self.record()
+        await self.report(self.health.overdue(at: WallClock.nowMilliseconds))
+        let isFailing = self.health.isFailing
+        let room = (isFailing ? Self.probes : Self.longestQueue) - self.lanes.waiting
+        var added = 0
+        if room > 0 {
+            let due = try await self.store.due(
+                self.id, before: WallClock.nowMilliseconds, most: room + self.lanes.count)
+            for subject in due where added < room && !self.lanes.has(subject) {
+                self.blocked.insert(subject)
+                self.lanes.addWaiting(subject)
+                added += 1
+            }
+            self.startLanes()
+        }
+        if isFailing || added == 0 {
+            try await Task.sleep(for: Self.longPause)
+        } else {
+            await self.wait(for: .queueEmpty, within: Self.longPause)
+        }
+    }
+
     /// Starts as many lanes as may send.
     func startLanes() {
         while self.isGoing, let subject = self.lanes.next() {

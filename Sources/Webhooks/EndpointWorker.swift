@@ -12,8 +12,8 @@ package import Logging
 internal import Redis
 package import Telemetry
 
-/// The delivery to one endpoint by one gateway. EndpointReading.swift reads the stream; the attempts are in
-/// EndpointAttempts.swift.
+/// The delivery to one endpoint by one gateway. EndpointReading.swift reads the stream, EndpointNewEvents.swift passes what was
+/// read to lanes or to the waiting list, and EndpointAttempts.swift delivers.
 package actor EndpointWorker {
     /// Sends an event to a webhook once.
     ///
@@ -42,7 +42,7 @@ package actor EndpointWorker {
     var reportedGaps: [Int: String] = [:]
     var isFirstRead = true
     var isOver = false
-    /// Whether a failure of Redis was logged that has not ended yet.
+    /// Whether a failure of Redis was logged and has not ended.
     var hasTrouble = false
     /// When the waiting list was last found full, and how often.
     var fullSince: Int64?
@@ -51,7 +51,7 @@ package actor EndpointWorker {
     /// The tasks of running lanes.
     var tasks: [String: Task<Void, Never>] = [:]
     /// Moves of new events to the waiting list.
-    private var moves: [String: Task<Void, any Error>] = [:]
+    var moves: [String: Task<Void, any Error>] = [:]
     private var waiters: [Int: (change: Change, continuation: CheckedContinuation<Void, Never>)] = [:]
     private var lastWaiter = 0
 
@@ -65,10 +65,6 @@ package actor EndpointWorker {
     static let recordAge: Duration = .seconds(1)
     /// Minimum time between two notes in Redis that the waiting list is full, ms.
     private static let fullNoteInterval: Int64 = 10_000
-    /// Maximum number of jobs and riders with due events that are queued.
-    private static let longestQueue = 64
-    /// Maximum number of them that are tried each second while the endpoint fails: to find out whether it works again.
-    private static let probes = 4
 
     package init(
         id: String, holder: String, store: WebhookStore, tail: StreamTail, settings: WebhookSettings,
@@ -149,102 +145,7 @@ package actor EndpointWorker {
         return fresh
     }
 
-    // MARK: events that wait
-
-    private func tryWaiting() async throws {
-        _ = try await self.record()
-        await self.report(self.health.overdue(at: WallClock.nowMilliseconds))
-        let isFailing = self.health.isFailing
-        let room = (isFailing ? Self.probes : Self.longestQueue) - self.lanes.waiting
-        var added = 0
-        if room > 0 {
-            let due = try await self.store.due(
-                self.id, before: WallClock.nowMilliseconds, most: room + self.lanes.count)
-            for subject in due where added < room && !self.lanes.has(subject) {
-                self.blocked.insert(subject)
-                self.lanes.addWaiting(subject)
-                added += 1
-            }
-            self.startLanes()
-        }
-        if isFailing || added == 0 {
-            try await Task.sleep(for: Self.longPause)
-        } else {
-            await self.wait(for: .queueEmpty, within: Self.longPause)
-        }
-    }
-
-    // MARK: new events
-
-    /// Returns when each of these events was delivered, or waits in Redis.
-    ///
-    /// - Parameter undelayed: jobs of which no earlier event waits any longer, so that the next one is due at once.
-    func settle(_ events: [String: [WaitingEvent]], undelayed: Set<String>) async throws {
-        var behind: [String: [WaitingEvent]] = [:]
-        for (subject, events) in events {
-            if self.blocked.contains(subject) || self.lanes.has(subject) || self.health.isFailing {
-                behind[subject] = events
-            } else {
-                self.lanes.add(subject, events)
-            }
-        }
-        self.startLanes()
-        let delay = self.settings.retries.delay(afterFailures: 1) ?? .zero
-        let waiting = behind
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for (index, (subject, events)) in waiting.enumerated() {
-                if index >= WebhookSettings.connections { try await group.next() }
-                let due = undelayed.contains(subject) ? .zero : delay
-                group.addTask { try await self.park(events, of: subject, failures: 0, delay: due) }
-            }
-            try await group.waitForAll()
-        }
-        let end = ContinuousClock.now + self.settings.patience
-        while self.isGoing, self.lanes.hasUnsettled {
-            let left = end - ContinuousClock.now
-            guard left > .zero else { break }
-            await self.wait(for: .settled, within: left)
-        }
-        // A request may take long. The next events of other jobs do not wait for it.
-        guard self.isGoing else { throw CancellationError() }
-        for move in self.lanes.unsettled.map({ self.move($0, failures: 0, delay: .zero) }) { try await move.value }
-        guard self.isGoing else { throw CancellationError() }
-    }
-
-    /// Moves the new events of a lane to the waiting list, if that is not done already.
-    func move(_ subject: String, failures: Int, delay: Duration) -> Task<Void, any Error> {
-        if let move = self.moves[subject] { return move }
-        let events = self.lanes.move(subject)
-        let task = Task {
-            defer { self.moves[subject] = nil }
-            try await self.park(events, of: subject, failures: failures, delay: delay)
-            self.lanes.moved(subject)
-            self.notify()
-        }
-        self.moves[subject] = task
-        return task
-    }
-
-    func moving(_ subject: String) -> Task<Void, any Error>? { self.moves[subject] }
-
-    /// Appends events to the waiting list of their job or rider. While it is full, this waits for room.
-    private func park(_ events: [WaitingEvent], of subject: String, failures: Int, delay: Duration) async throws {
-        self.blocked.insert(subject)
-        self.lanes.beginPark(subject)
-        defer { self.lanes.endPark(subject) }
-        for (index, event) in events.enumerated() {
-            while true {
-                let waits = try await self.persist(of: subject) {
-                    try await self.store.park(
-                        event, for: self.id, attempts: index == 0 ? failures : 0,
-                        due: WallClock.nowMilliseconds + delay.milliseconds, by: self.holder)
-                }
-                if waits { break }
-                await self.reportFull()
-                try await Task.sleep(for: self.settings.fullPause)
-            }
-        }
-    }
+    // MARK: failures of Redis, and a full waiting list
 
     /// Repeats an operation until Redis has done it: waits during an outage, and removes malformed data of a job or
     /// rider.
@@ -266,8 +167,6 @@ package actor EndpointWorker {
         }
     }
 
-    // MARK: reports
-
     /// Logs the first of several failures, and pauses.
     func reportTrouble(_ error: any Error) async {
         if !self.hasTrouble {
@@ -284,7 +183,7 @@ package actor EndpointWorker {
         self.fullSince.map { _ in "\(WebhookStore.maxWaiting) events are waiting; newer ones stay in the stream" }
     }
 
-    private func reportFull() async {
+    func reportFull() async {
         let now = WallClock.nowMilliseconds
         self.fullCount += 1
         if self.fullSince == nil {
@@ -301,7 +200,7 @@ package actor EndpointWorker {
 
     // MARK: waiting for lanes
 
-    private enum Change { case settled, queueEmpty }
+    enum Change { case settled, queueEmpty }
 
     private func holds(_ change: Change) -> Bool {
         switch change {
@@ -315,7 +214,7 @@ package actor EndpointWorker {
         for (number, waiter) in self.waiters where self.holds(waiter.change) { self.resume(number) }
     }
 
-    private func wait(for change: Change, within limit: Duration) async {
+    func wait(for change: Change, within limit: Duration) async {
         guard self.isGoing, !self.holds(change) else { return }
         self.lastWaiter += 1
         let number = self.lastWaiter

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""The order system of the fleet, as a process: creates the jobs, changes statuses over REST at a fixed rate, and stores
-the responses. A change that failed is repeated with the same Idempotency-Key, so it happens once. Commands as in
-crowd.py."""
-import asyncio, json, ssl, time, uuid
+"""The order system of the fleet, as a process: creates the jobs, changes statuses over REST at a fixed rate, and records the
+answers. A change that failed is repeated with the same Idempotency-Key, so it happens once. Commands as in crowd.py."""
+import asyncio, json, ssl, sys, time, uuid
 
 from checker import Chain
 from crowd import obey

@@ -50,3 +50,20 @@ extension JobKind {
         }
     }
 }
+
+extension ProgressStep {
+    init(from reader: inout JSONReader) throws(BadMessage) {
+        let members = Members("step")
+        var (status, state) = (JobStatus?.none, StepState?.none)
+        try reader.object { (name, reader) throws(BadMessage) in
+            if name.equals("status") {
+                status = try reader.status()
+            } else if name.equals("state") {
+                state = StepState(rawValue: try reader.string())
+            } else {
+                try reader.value()
+            }
+        }
+        self.init(try members.required(status, "status"), try members.required(state, "state"))
+    }
+}

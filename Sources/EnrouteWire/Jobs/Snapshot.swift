@@ -1,25 +1,5 @@
 // The whole state of a job at one moment: the first message that a follower receives, the message after a reset, and the
-// answer of REST.
-
-/// One change of a job's status.
-public struct StatusEvent: Hashable, Sendable {
-    /// Nonce of the job's record. Another epoch means another history.
-    public var epoch: String
-    /// The event before this one; `nil` for the first. If it is not the last one seen, events were missed.
-    public var previous: StatusID?
-    public var id: StatusID
-    public var status: JobStatus
-    /// When it happened, ms since the epoch.
-    public var at: Int64
-
-    public init(epoch: String, previous: StatusID?, id: StatusID, status: JobStatus, at: Int64) {
-        self.epoch = epoch
-        self.previous = previous
-        self.id = id
-        self.status = status
-        self.at = at
-    }
-}
+// response of REST.
 
 /// A job as its followers may see it.
 public struct Snapshot: Hashable, Sendable {
@@ -113,40 +93,6 @@ extension Snapshot: CustomReflectable {
                 "position": self.position == nil ? "none" : "<a place>",
                 "positionAgeMs": self.positionAgeMilliseconds as Any, "eta": self.eta as Any, "missed": self.missed,
             ], displayStyle: .struct)
-    }
-}
-
-extension StatusEvent {
-    func write(into writer: inout JSONWriter) {
-        writer.field("epoch", self.epoch)
-        writer.field("prev", self.previous?.description ?? "")
-        writer.field("id", self.id.description)
-        writer.field("status", self.status.rawValue)
-        writer.field("at", self.at)
-    }
-
-    init(from reader: inout JSONReader) throws(BadMessage) {
-        let members = Members("status")
-        var (epoch, previous, id) = (String?.none, StatusID?.none, StatusID?.none)
-        var (status, at) = (JobStatus?.none, Int64?.none)
-        try reader.object { (name, reader) throws(BadMessage) in
-            if name.equals("epoch") {
-                epoch = try reader.string()
-            } else if name.equals("prev") {
-                previous = StatusID(try reader.string())
-            } else if name.equals("id") {
-                id = try reader.statusID("id")
-            } else if name.equals("status") {
-                status = try reader.status()
-            } else if name.equals("at") {
-                at = try reader.integer()
-            } else {
-                try reader.value()
-            }
-        }
-        self.init(
-            epoch: try members.required(epoch, "epoch"), previous: previous, id: try members.required(id, "id"),
-            status: try members.required(status, "status"), at: try members.required(at, "at"))
     }
 }
 
@@ -258,65 +204,5 @@ extension Snapshot {
         (self.vendor, self.vendorAddress) = (vendor, vendorAddress)
         (self.riderCard, self.display, self.metadata) = (riderCard, display, metadata)
         (self.customerNote, self.recipient) = (customerNote, recipient)
-    }
-}
-
-extension ProgressStep {
-    init(from reader: inout JSONReader) throws(BadMessage) {
-        let members = Members("step")
-        var (status, state) = (JobStatus?.none, StepState?.none)
-        try reader.object { (name, reader) throws(BadMessage) in
-            if name.equals("status") {
-                status = try reader.status()
-            } else if name.equals("state") {
-                state = StepState(rawValue: try reader.string())
-            } else {
-                try reader.value()
-            }
-        }
-        self.init(try members.required(status, "status"), try members.required(state, "state"))
-    }
-}
-
-extension JSONReader {
-    mutating func status() throws(BadMessage) -> JobStatus {
-        guard let status = JobStatus(rawValue: try self.string()) else { throw BadMessage("unknown status") }
-        return status
-    }
-}
-
-extension Coordinate {
-    init?(from reader: inout JSONReader) throws(BadMessage) {
-        var (latitude, longitude) = (Double?.none, Double?.none)
-        try reader.object { (name, reader) throws(BadMessage) in
-            if name.equals("lat") {
-                latitude = try reader.double()
-            } else if name.equals("lon") {
-                longitude = try reader.double()
-            } else {
-                try reader.value()
-            }
-        }
-        guard let latitude, let longitude else { throw BadMessage("a position needs lat and lon") }
-        self.init(latitude: latitude, longitude: longitude)
-    }
-
-    /// Parses coordinates: `{"lat": …, "lon": …}`.
-    public init(json: UnsafeRawBufferPointer) throws(BadMessage) {
-        var reader = JSONReader(json)
-        guard let place = try Coordinate(from: &reader) else {
-            throw BadMessage("lat must be -90 to 90 and lon -180 to 180 degrees, and not both 0")
-        }
-        self = place
-    }
-
-    /// `{"lat": …, "lon": …}`
-    public var json: [UInt8] {
-        var writer = JSONWriter()
-        writer.object { writer in
-            writer.field("lat", self.latitude, decimals: 7)
-            writer.field("lon", self.longitude, decimals: 7)
-        }
-        return writer.bytes
     }
 }

@@ -24,3 +24,39 @@ public struct Coordinate: Hashable, Sendable, CustomStringConvertible, CustomDeb
     public var debugDescription: String { self.description }
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
+
+extension Coordinate {
+    init?(from reader: inout JSONReader) throws(BadMessage) {
+        var (latitude, longitude) = (Double?.none, Double?.none)
+        try reader.object { (name, reader) throws(BadMessage) in
+            if name.equals("lat") {
+                latitude = try reader.double()
+            } else if name.equals("lon") {
+                longitude = try reader.double()
+            } else {
+                try reader.value()
+            }
+        }
+        guard let latitude, let longitude else { throw BadMessage("a position needs lat and lon") }
+        self.init(latitude: latitude, longitude: longitude)
+    }
+
+    /// Parses coordinates: `{"lat": …, "lon": …}`.
+    public init(json: UnsafeRawBufferPointer) throws(BadMessage) {
+        var reader = JSONReader(json)
+        guard let place = try Coordinate(from: &reader) else {
+            throw BadMessage("lat must be -90 to 90 and lon -180 to 180 degrees, and not both 0")
+        }
+        self = place
+    }
+
+    /// `{"lat": …, "lon": …}`
+    public var json: [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.field("lat", self.latitude, decimals: 7)
+            writer.field("lon", self.longitude, decimals: 7)
+        }
+        return writer.bytes
+    }
+}

@@ -68,16 +68,3 @@ package struct ExplainedTime: Sendable {
 
     private static func twoDigits(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
 }
-
-extension String {
-    /// The word with its count: `1 follower`, `2 followers`.
-    static func count(_ number: Int, _ word: String) -> String { "\(number) \(word)\(number == 1 ? "" : "s")" }
-}
-
-extension [String] {
-    /// `a`, `a and b`, `a, b and c`
-    var listed: String {
-        guard let last, self.count > 1 else { return self.first ?? "" }
-        return self.dropLast().joined(separator: ", ") + " and " + last
-    }
-}

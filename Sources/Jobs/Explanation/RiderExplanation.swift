@@ -248,17 +248,3 @@ package struct RiderExplanation: Sendable {
             "Tokens issued before \(self.time.moment(at)) are revoked: the rider needs a new one.")
     }
 }
-
-extension String {
-    /// Without characters that could control a terminal.
-    fileprivate var onOneLine: String {
-        String(
-            String.UnicodeScalarView(
-                self.unicodeScalars.map { scalar in
-                    switch scalar.properties.generalCategory {
-                    case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse: "?"
-                    default: scalar
-                    }
-                }))
-    }
-}

@@ -1,7 +1,7 @@
 // Registration of riders by the service: zone, approval, capacity and card. The zone of a rider is stored separately
 // from the zones, in its own slot. To move, a rider is removed from one zone and then described in the other; a caller
-// that is interrupted in between repeats the call. Its capacity and its card are kept beside the rider's zone until the
-// move is complete.
+// that is interrupted in between repeats the call. Its capacity and its card are stored beside its zone until the move
+// is complete (MovingProfile.swift).
 
 package import EnrouteWire
 package import NIOCore
@@ -37,7 +37,7 @@ extension Riders {
 
     /// Adds a rider to a zone, removing it from its former one, and sets its approval, capacity and card. Safe to
     /// repeat. If two callers add a rider to different zones at the same time, it belongs to the one that `zone(of:)`
-    /// names, and is removed from the other, unless it has got a task there in the meantime.
+    /// names, and is removed from the other, unless it received a task there in the meantime.
     ///
     /// - Parameters:
     ///   - isApproved: without approval the rider leaves the pool; with a task it drains.
@@ -56,7 +56,7 @@ extension Riders {
         var capacity: Int?
         var card: RiderCard?
 
-        /// Fills in the values that the caller keeps, from the former record.
+        /// Fills in the values that the caller did not set, from the former record.
         mutating func keep(_ former: MovingProfile) {
             self.capacity = self.capacity ?? former.capacity
             self.card = self.card ?? former.card
@@ -246,40 +246,5 @@ extension Riders {
                 return self.ledger.value(card, of: key, by: "HMGET") { RiderCard(stored: $0.text ?? "") }
             }
         }
-    }
-}
-
-/// What a rider keeps while it moves to another zone, as it is stored: `5 {"name":"Rosa"}`, and `5 {}` without a card.
-private struct MovingProfile: Sendable {
-    /// `nil` if a gateway of an earlier version stored only the card.
-    let capacity: Int?
-    let card: RiderCard?
-
-    init(capacity: Int, card: RiderCard?) {
-        self.capacity = capacity
-        self.card = card
-    }
-
-    /// - Returns: `nil` unless the text is a valid profile.
-    init?(stored text: String) {
-        guard let start = text.firstIndex(of: "{") else { return nil }
-        let number = text[..<start]
-        self.capacity = number.hasSuffix(" ") ? Int(number.dropLast()) : nil
-        guard self.capacity.map(Riders.capacities.contains) ?? number.isEmpty else { return nil }
-        let card = String(text[start...])
-        self.card = RiderCard(stored: card)
-        guard self.card != nil || self.capacity != nil && card == "{}" else { return nil }
-    }
-
-    var stored: [UInt8] {
-        Array("\(self.capacity.map { "\($0) " } ?? "")".utf8) + (self.card?.json ?? Array("{}".utf8))
-    }
-}
-
-extension RiderCard {
-    /// - Returns: `nil` unless the text is a valid card.
-    init?(stored text: String) {
-        guard let card = Array(text.utf8).withUnsafeBytes({ RiderCard(json: $0) }) else { return nil }
-        self = card
     }
 }

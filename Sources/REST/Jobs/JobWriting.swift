@@ -1,5 +1,6 @@
 // Creates and updates jobs by REST. POST creates a new job; PUT creates or updates a job, so an order system can send its
-// current data as often as it likes. The status of a job is changed separately (StatusRoutes.swift).
+// current data as often as it likes. An existing job is changed in JobUpdate.swift; its status is changed separately
+// (StatusRoutes.swift).
 
 internal import Access
 internal import EnrouteWire
@@ -16,93 +17,6 @@ extension Routes {
     func addJobWriting(to api: RouterGroup<GatewayRequestContext>) {
         api.post("jobs", use: self.create)
         api.put("jobs/{job}", use: self.createOrUpdate)
-    }
-
-    /// A job as the order system describes it.
-    private struct JobBody: Decodable {
-        struct Place: Decodable {
-            var lat: Double
-            var lon: Double
-        }
-        /// Required by POST. With PUT the job is in the path.
-        var job: String?
-        var kind: String
-        var customer: String?
-        var rider: String?
-        var zone: String?
-        var destination: Place?
-        /// Instead of `destination`, if its coordinates are unknown.
-        var address: String?
-        var vendor: VendorDescription?
-        /// Shown to followers. An empty object removes it.
-        var display: JobDisplayDescription?
-        /// For services and operations staff. An empty object removes it.
-        var metadata: [String: String]?
-        /// For the rider, services and operations staff. An empty object removes it.
-        var recipient: RecipientDescription?
-        /// Belongs in `display`. It is refused here, because it would be ignored silently.
-        var vehicle: String?
-    }
-
-    /// A validated `JobBody`.
-    private struct JobRequest {
-        let job: JobID
-        let kind: JobKind
-        let customer: PersonID?
-        let rider: PersonID?
-        let zone: ZoneID?
-        var destination: Coordinate?
-        let address: String?
-        /// The result of geocoding `address`.
-        var geocoded: GeocodedAddress?
-        var vendor: PickupPlace?
-        let display: JobDisplay?
-        let metadata: JobMetadata?
-        let recipient: Recipient?
-
-        init(_ job: JobID, _ body: JobBody) throws {
-            guard let kind = JobKind(rawValue: body.kind) else {
-                let kinds = JobKind.allCases.map(\.rawValue).joined(separator: ", ")
-                throw Routes.unprocessable("kind must be one of \(kinds).")
-            }
-            guard body.vehicle == nil else {
-                throw Routes.unprocessable("vehicle belongs in display: \"display\": {\"vehicle\": \"bicycle\"}.")
-            }
-            self.job = job
-            self.kind = kind
-            self.customer = try body.customer.map { try Routes.name($0, "customer") }
-            self.rider = try body.rider.map { try Routes.name($0, "rider") }
-            self.zone = try body.zone.map { try Routes.name($0, "zone") }
-            self.destination = try body.destination.map { try Routes.place($0.lat, $0.lon) }
-            self.address = try body.address.map { try Self.address($0) }
-            do throws(VendorDescription.Impossible) {
-                self.vendor = try body.vendor?.place()
-            } catch {
-                throw Routes.unprocessable(error.reason)
-            }
-            do throws(InvalidDescription) {
-                self.display = try body.display?.display()
-                self.metadata = try body.metadata.map { (values) throws(InvalidDescription) in try JobMetadata(values) }
-                self.recipient = try body.recipient?.recipient()
-            } catch {
-                throw Routes.unprocessable(error.reason)
-            }
-        }
-
-        /// Whether the request is checked together with the record: its rider with the stored one, and a place or the
-        /// zone with those that are stored.
-        var isCheckedWithRecord: Bool {
-            guard self.rider == nil else { return true }
-            let given = [self.vendor != nil, self.destination != nil, self.zone != nil]
-            return given.contains(true) && given.contains(false)
-        }
-
-        private static func address(_ text: String) throws -> String {
-            guard GeocodedAddress.isAddress(text) else {
-                throw Routes.unprocessable("address must be 1 to \(GeocodedAddress.longest) characters.")
-            }
-            return text
-        }
     }
 
     /// Geocodes the addresses of a request that has no coordinates. Addresses that were geocoded before are skipped.
@@ -133,7 +47,7 @@ extension Routes {
         return await self.place(of: address, in: zone)
     }
 
-    private func retryLookups(of requested: JobRequest) {
+    func retryLookups(of requested: JobRequest) {
         self.retryLookups(
             of: requested.job, destination: (requested.address, requested.geocoded), vendor: requested.vendor)
     }
@@ -141,7 +55,7 @@ extension Routes {
     @Sendable private func create(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .createJob)
         return try await self.executeOnce(request, context, by: grant) { request, attempt in
-            let body = try await self.body(JobBody.self, request, context)
+            let body = try await self.body(JobRequest.Body.self, request, context)
             guard let name = body.job else { throw Self.unprocessable("The body must contain job.") }
             let given = try JobRequest(try Self.name(name, "job"), body)
             try self.checkDistance(from: given.vendor?.place, to: given.destination)
@@ -221,7 +135,7 @@ extension Routes {
             isReplicationUnconfirmed: creation.isReplicationUnconfirmed)
     }
 
-    /// How often a request is checked and tried again when others create or change the job concurrently.
+    /// How many times a request is tried while others create or change the job concurrently.
     private static let maxAttempts = 5
 
     /// Members of the body replace those of the job; absent members stay unchanged. Idempotent.
@@ -238,7 +152,7 @@ extension Routes {
     private func createOrUpdate(
         _ job: JobID, _ request: Request, _ context: GatewayRequestContext, _ grant: Grant, _ condition: JobCondition
     ) async throws -> Response {
-        let given = try JobRequest(job, try await self.body(JobBody.self, request, context))
+        let given = try JobRequest(job, try await self.body(JobRequest.Body.self, request, context))
         var condition = condition
         var known = try await self.checkedRecord(of: given, if: condition)
         let requested = try await self.geocoded(given)
@@ -258,115 +172,5 @@ extension Routes {
             known = try await self.checkedRecord(of: given, if: condition)
         }
         throw Problem(Refused(code: .unavailable, message: "The job is being changed concurrently. Try again."))
-    }
-
-    /// Checks what an update must leave unchanged.
-    ///
-    /// - Throws: 422 for another kind. 409 if another rider has the open job and `If-Match` does not name the record with that
-    ///   rider: an order system that repeats its data would undo a hand-over.
-    private func checkUpdate(of known: JobRecord, to given: JobRequest, _ condition: JobCondition) throws {
-        guard known.kind == given.kind else { throw Self.otherKind(known.kind, of: given.job) }
-        guard let rider = given.rider, let current = known.rider, current != rider, known.status.end == nil,
-            !condition.namesRecord
-        else { return }
-        throw Problem(
-            Refused(
-                code: .conflict,
-                message:
-                    "The job is assigned to \(current). Leave rider out to keep that rider, or send If-Match with the "
-                    + "job's current ETag to hand the job over."))
-    }
-
-    private static func otherKind(_ kind: JobKind, of job: JobID) -> Problem {
-        Self.unprocessable("The job \(job) has the kind \(kind.rawValue). The kind of a job cannot be changed.")
-    }
-
-    /// Returns whether the request changes the destination, which invalidates the stored arrival time.
-    private func changesDestination(_ requested: JobRequest) async throws -> Bool {
-        guard let destination = requested.destination else { return false }
-        guard let record = try await self.result(of: self.jobs.ledger.recover(requested.job))?.record else {
-            return false
-        }
-        return record.destination?.json != destination.json
-    }
-
-    private enum Update {
-        case updated(Response)
-        /// The job does not exist, or has another revision. Nothing was changed.
-        case overtaken
-        /// As `overtaken`, but after the job got its rider and customer.
-        case onlyAssigned
-    }
-
-    /// Assigns the job first: only that can be refused because of a rider, and a refused request changes nothing.
-    ///
-    /// - Parameters:
-    ///   - known: the record with which the request was checked.
-    ///   - revision: the revision that the record must have; `nil` for any.
-    private func update(
-        _ requested: JobRequest, _ known: JobRecord, of revision: Int64?, _ grant: Grant
-    ) async throws -> Update {
-        var (revision, isAssigned, isReplicationUnconfirmed) = (revision, false, false)
-        if requested.customer != nil || requested.rider != nil {
-            guard let assigned = try await self.assign(requested, of: revision, grant) else { return .overtaken }
-            // Each assignment has a new fence and increments the revision.
-            isAssigned = assigned.value.fence != known.fence
-            if isAssigned { revision = revision.map { $0 + 1 } }
-            isReplicationUnconfirmed = assigned.isReplicationUnconfirmed
-        }
-        guard let description = try await self.describe(requested, of: revision) else {
-            return isAssigned ? .onlyAssigned : .overtaken
-        }
-        isReplicationUnconfirmed = isReplicationUnconfirmed || description.isReplicationUnconfirmed
-        return .updated(
-            self.answer(
-                try await self.viewAfterChange(of: requested.job, grant), of: requested.job, to: grant,
-                isReplicationUnconfirmed: isReplicationUnconfirmed))
-    }
-
-    /// - Returns: `nil` if the job has another revision.
-    private func assign(
-        _ requested: JobRequest, of revision: Int64?, _ grant: Grant
-    ) async throws -> Durable<Assigned>? {
-        do {
-            return try await self.jobs.assign(
-                requested.job, to: requested.rider.map { .some($0) }, of: requested.customer, by: grant.person,
-                revision: revision
-            ).get()
-        } catch is RevisionChanged {
-            return nil
-        } catch {
-            throw Problem(Refused(error))
-        }
-    }
-
-    /// - Returns: `nil` if the job does not exist, or has another revision.
-    private func describe(
-        _ requested: JobRequest, of revision: Int64?
-    ) async throws -> Durable<JobLedger.Description>? {
-        // The arrival time is deleted before the update, so that no reader sees the new destination with the old time, and
-        // again after it, because a gateway may calculate it for the old destination in between.
-        let isDestinationChanged = try await self.changesDestination(requested)
-        if isDestinationChanged { try await self.result(of: self.jobs.feed.forgetArrival(requested.job)) }
-        let description = try await self.result(
-            of: self.jobs.ledger.describe(
-                requested.job, kind: requested.kind, zone: requested.zone, destination: requested.destination,
-                geocoded: requested.geocoded, vendor: requested.vendor, display: requested.display,
-                metadata: requested.metadata, recipient: requested.recipient, revision: revision))
-        switch description.value {
-        case .noSuchJob, .overtaken: return nil
-        case .otherKind(let kind): throw Self.otherKind(kind, of: requested.job)
-        case .ended(let status):
-            throw Problem(
-                Refused(
-                    code: .illegalTransition, message: "The job is \(status.rawValue) and can no longer be changed.",
-                    status: status))
-        case .changed, .unchanged:
-            self.jobs.updateZoneListing(of: requested.job)
-            self.jobs.refreshPersonLists(of: requested.job)
-            self.retryLookups(of: requested)
-        }
-        if isDestinationChanged { try await self.result(of: self.jobs.feed.forgetArrival(requested.job)) }
-        return description
     }
 }

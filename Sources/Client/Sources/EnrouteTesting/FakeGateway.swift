@@ -81,7 +81,7 @@ public actor FakeGateway: Transport {
         self.publish(eta, about: id, type: "eta")
     }
 
-    /// Ends following of a job.
+    /// Ends the subscriptions to a job, with a reason.
     public func end(_ id: JobID, reason: EndReason) {
         self.publish(["reason": reason.rawValue], about: id, type: "ended")
         self.jobs[id] = nil

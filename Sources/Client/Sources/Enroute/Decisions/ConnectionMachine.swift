@@ -13,9 +13,6 @@ struct ConnectionMachine {
         case close(attempt: Int, code: UInt16)
     }
 
-    /// Timers that are due at the same time fire in this order.
-    private enum Timer: Int { case connect, planned, answer, look, goodbye, drain }
-
     /// The time limit from the start of an attempt to the welcome.
     static let connectWithin = 15_000.0
     /// The reason for a missing connection or answer while the app's function hangs.
@@ -23,10 +20,6 @@ struct ConnectionMachine {
         "The app's credential function did not answer within \(Int(Self.connectWithin / 1000)) s."
     /// How long a gateway may take to close the connection after the time in its `goaway`.
     static let goawayGrace = 2_000.0
-    /// After messages have arrived for this time, an offline report of the device is ignored.
-    static let offlineDoubtedAfter = 30_000.0
-    /// How many characters may be on their way to the socket before the connection counts as congested.
-    static let congestedFrom = 16_384
 
     private(set) var state = State.stopped
     private(set) var clock = ServerClock()
@@ -41,35 +34,28 @@ struct ConnectionMachine {
     private(set) var lastClose: CloseReason?
     private var retryAt: Double?
     private var hasSocket = false
-    private var failures = 0
-    /// Whether the last close, without a stable session since, was that of an expired token.
-    private var hasExpired = false
-    private var notBefore: Double?
-    private var openedAt: Double?
+    private var backoff = ReconnectBackoff()
     private var beat = Heartbeat(receivedAt: 0)
-    private var offlineSince: Double?
-    private var isBackOnline = false
-    private var waiting: [String] = []
-    private var unsent = 0
-    private var budget = MessageBudget(now: 0)
-    private var timers: [Timer: Double] = [:]
+    private var network = DeviceNetwork()
+    private var queue = MessageQueue()
+    private var timers = ConnectionTimers()
     private let random: @Sendable () -> Double
 
     init(random: @escaping @Sendable () -> Double) { self.random = random }
 
     var isOpen: Bool { self.state == .open }
 
-    var isCongested: Bool { !self.waiting.isEmpty || self.unsent > Self.congestedFrom }
+    var isCongested: Bool { self.queue.isCongested }
 
     /// When `fire` must be called next, by the monotonic clock; `nil` if nothing is planned.
-    var nextDue: Double? { self.timers.values.min() }
+    var nextDue: Double? { self.timers.next }
 
     /// The state as the app sees it.
     var connection: ConnectionState {
         switch self.state {
         case .stopped: .stopped
         case .connecting: .connecting
-        case .open where self.offlineSince != nil: .waiting(until: nil, lastClose: self.lastClose)
+        case .open where self.network.isOffline: .waiting(until: nil, lastClose: self.lastClose)
         case .open: .open(isDegraded: self.isDegraded, isSilent: self.isSilent)
         case .waiting: .waiting(until: self.retryAt.map { .init(ms: $0) }, lastClose: self.lastClose)
         case .refused: .refused(self.lastClose ?? CloseReason(code: 1006, reason: ""))
@@ -81,7 +67,7 @@ struct ConnectionMachine {
 
     mutating func start(at moment: Moment) {
         guard self.state == .stopped || self.state == .refused else { return }
-        (self.failures, self.hasExpired) = (0, false)
+        self.backoff.reset()
         self.lastClose = nil
         self.connect(at: moment)
     }
@@ -103,7 +89,7 @@ struct ConnectionMachine {
     mutating func wake(at moment: Moment) {
         switch self.state {
         case .waiting, .background:
-            self.failures = 0
+            self.backoff.shorten()
             self.connect(at: moment)
         case .open:
             self.beat.pingedAt = nil
@@ -114,33 +100,26 @@ struct ConnectionMachine {
     }
 
     mutating func online(at moment: Moment) {
-        self.isBackOnline = true
+        self.network.online()
         if self.state != .background { self.wake(at: moment) }
     }
 
     mutating func offline(at moment: Moment) {
         guard self.state != .stopped, self.state != .refused else { return }
-        self.isBackOnline = false
-        self.offlineSince = moment.now
+        self.network.offline(at: moment.now)
     }
 
     /// Queues a message. Returns whether it was accepted. Nothing is accepted before the welcome.
     ///
-    /// - Parameter endsSubscription: accepted even if the queue is full, because a subscription that does not end makes the next
-    ///   one fail. There are at most as many as subscriptions that were sent.
+    /// - Parameter endsSubscription: accepted even if the queue is full.
     mutating func send(_ text: String, endsSubscription: Bool = false, at moment: Moment) -> Bool {
-        guard self.isOpen, endsSubscription || self.waiting.count < MessageBudget.mostWaiting else { return false }
-        self.waiting.append(text)
+        guard self.isOpen, self.queue.append(text, endsSubscription: endsSubscription) else { return false }
         self.drain(at: moment)
         return true
     }
 
     /// Removes a message from the queue. Returns whether it was there.
-    mutating func withdraw(_ text: String) -> Bool {
-        guard let place = self.waiting.lastIndex(of: text) else { return false }
-        self.waiting.remove(at: place)
-        return true
-    }
+    mutating func withdraw(_ text: String) -> Bool { self.queue.withdraw(text) }
 
     /// Corrects the gateway's clock with the time in an answer over REST. Returns whether it changed.
     mutating func correctClock(serverTime: Double, asked: Moment, at moment: Moment) -> Bool {
@@ -177,7 +156,7 @@ struct ConnectionMachine {
 
     mutating func sent(characters: Int, attempt: Int) {
         guard attempt == self.attempt else { return }
-        self.unsent = max(0, self.unsent - characters)
+        self.queue.sent(characters: characters)
     }
 
     mutating func closed(_ reason: CloseReason, attempt: Int, at moment: Moment) {
@@ -196,23 +175,15 @@ struct ConnectionMachine {
         case .degraded: self.isDegraded = true
         case .restored: self.isDegraded = false
         case .goaway(let retryInMs):
-            let wait = min(Reconnecting.longestNotBefore, max(0, retryInMs.isFinite ? retryInMs : 0))
-            self.notBefore = moment.now + wait
-            self.timers[.goodbye] = moment.now + wait + Self.goawayGrace
+            self.timers[.goodbye] = self.backoff.goAway(in: retryInMs, at: moment.now) + Self.goawayGrace
         default: break
         }
-        // The device reports that it is offline, but messages that keep arriving prove otherwise.
-        if let offlineSince, self.isBackOnline || moment.now - offlineSince > Self.offlineDoubtedAfter {
-            self.offlineSince = nil
-        }
+        self.network.messageArrived(at: moment.now)
     }
 
     /// Performs what is due.
     mutating func fire(at moment: Moment) {
-        while let (timer, due) = self.timers.min(by: { ($0.value, $0.key.rawValue) < ($1.value, $1.key.rawValue) }),
-            due <= moment.now
-        {
-            self.timers[timer] = nil
+        while let timer = self.timers.removeDue(at: moment.now) {
             switch timer {
             case .connect where self.hasSocket: self.lose(1006, "the gateway did not answer in time", at: moment)
             case .connect: self.lose(1006, Self.credentialLate, at: moment)
@@ -229,9 +200,11 @@ struct ConnectionMachine {
 
     private mutating func connect(at moment: Moment) {
         self.attempt += 1
-        (self.retryAt, self.offlineSince) = (nil, nil)
+        self.retryAt = nil
+        self.network.forget()
         self.state = .connecting
-        self.timers = [.connect: moment.now + Self.connectWithin]
+        self.timers.clear()
+        self.timers[.connect] = moment.now + Self.connectWithin
         self.actions.append(.fetchCredential(attempt: self.attempt))
     }
 
@@ -239,9 +212,10 @@ struct ConnectionMachine {
         self.timers[.connect] = nil
         self.clock.restarted()
         self.clock.answered(serverTime: serverTime, at: moment.wall)
-        self.openedAt = moment.now
-        self.budget = MessageBudget(limits, now: moment.now)
-        (self.isDegraded, self.offlineSince, self.lastClose) = (false, nil, nil)
+        self.backoff.opened(at: moment.now)
+        self.queue.opened(limits, at: moment.now)
+        (self.isDegraded, self.lastClose) = (false, nil)
+        self.network.forget()
         self.state = .open
         self.check(at: moment)
     }
@@ -267,18 +241,19 @@ struct ConnectionMachine {
     }
 
     private mutating func drain(at moment: Moment) {
-        while !self.waiting.isEmpty {
-            let wait = self.budget.take(at: moment.now)
-            guard wait == 0 else {
+        while true {
+            switch self.queue.next(at: moment.now) {
+            case .send(let text): self.transmit(text)
+            case .wait(let wait):
                 self.timers[.drain] = moment.now + wait
                 return
+            case .nothing: return
             }
-            self.transmit(self.waiting.removeFirst())
         }
     }
 
     private mutating func transmit(_ text: String) {
-        self.unsent += text.utf8.count
+        self.queue.transmitted(text)
         self.actions.append(.send(attempt: self.attempt, text: text))
     }
 
@@ -300,24 +275,8 @@ struct ConnectionMachine {
     }
 
     private mutating func reconnect(_ reason: CloseReason, at moment: Moment) {
-        // Resets the back-off only after a stable session, so that a gateway that closes right after its welcome is not
-        // flooded.
-        if let openedAt, moment.now - openedAt >= Reconnecting.stableAfter {
-            (self.failures, self.hasExpired) = (0, false)
-        }
-        self.openedAt = nil
         self.lastClose = reason
-        // The token expired: a newer one may be available immediately, unless the last one had expired too.
-        let isRenewal = reason.code == Reconnecting.tokenExpired && !self.hasExpired
-        self.hasExpired = reason.code == Reconnecting.tokenExpired
-        let notBefore = Reconnecting.retry(after: reason.code).map { moment.now + $0 } ?? self.notBefore
-        let delay =
-            isRenewal
-            ? 0
-            : Reconnecting.delay(
-                failures: self.failures, notBefore: notBefore, now: moment.now, random: self.random())
-        self.failures += 1
-        self.notBefore = nil
+        let delay = self.backoff.delay(afterClose: reason.code, at: moment.now, random: self.random)
         self.retryAt = moment.wall + delay
         self.timers[.planned] = moment.now + delay
         self.state = .waiting
@@ -330,7 +289,8 @@ struct ConnectionMachine {
     }
 
     private mutating func settle(_ state: State) {
-        (self.retryAt, self.offlineSince) = (nil, nil)
+        self.retryAt = nil
+        self.network.forget()
         self.state = state
     }
 
@@ -338,8 +298,9 @@ struct ConnectionMachine {
     private mutating func detach(code: UInt16) {
         let left = self.attempt
         self.attempt += 1
-        (self.isSilent, self.unsent) = (false, 0)
-        (self.timers, self.waiting) = ([:], [])
+        self.isSilent = false
+        self.timers.clear()
+        self.queue.clear()
         if self.hasSocket { self.actions.append(.close(attempt: left, code: code)) }
         self.hasSocket = false
     }
