@@ -43,12 +43,17 @@ private struct BatchOutcomes {
     private(set) var refused: [(job: JobID, refusal: Refused, reason: FixRefusal?)] = []
     /// ms; `nil` if no job's validation has just started to correct the phone's clock.
     private(set) var clockCorrection: Int64?
+    /// The newest fix that followers see; `nil` if no job accepted one.
+    private(set) var published: Fix?
 
     mutating func add(_ outcome: BatchOutcome, _ validated: ValidatedReport?, of job: JobID) {
         if validated?.refutes == true { self.refuted.append(job) }
         self.clockCorrection = validated?.clockCorrection ?? self.clockCorrection
         switch outcome {
-        case .accepted: self.accepted.append(job)
+        case .accepted:
+            self.accepted.append(job)
+            guard case .publish(let fix)? = validated?.verdict, fix.at > self.published?.at ?? .min else { break }
+            self.published = fix
         case .stale: self.stale.append(job)
         case .held: self.held.append(job)
         case .refused(let refusal, let reason): self.refused.append((job, refusal, reason))
@@ -136,9 +141,9 @@ extension Routes {
             throw problem
         }
         // A batch also counts as a heartbeat of the rider. If recording that fails, the batch is still accepted.
-        let place = batch.newest?.place
-        if !shown.isEmpty, grant.allows(.beAvailable) {
-            _ = try? await self.riders.recordHeartbeat(of: grant.person, at: place, device: nil).get()
+        // A refused or held fix never becomes the rider's place.
+        if let published = outcomes.published, grant.allows(.beAvailable) {
+            _ = try? await self.riders.recordHeartbeat(of: grant.person, at: published.place, device: nil).get()
         }
         return try Self.json(BatchResponse(to: batch, for: job, outcomes, guidance))
     }
