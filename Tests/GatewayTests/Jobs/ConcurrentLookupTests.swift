@@ -1,9 +1,9 @@
 import EnrouteWire
 import LiveState
-import NIOConcurrencyHelpers
 import NIOCore
 import Redis
 import Routing
+import Synchronization
 import TestSupport
 import Testing
 
@@ -15,6 +15,9 @@ import Testing
 @Suite struct ConcurrentLookupTests {
     private static let job = JobID("job-1")!
     private static let address = "Café Größe 1&2, Wien"
+
+    /// How often the provider has answered.
+    private final class Answers: Sendable { let count = Mutex(0) }
 
     private typealias Change = @Sendable (JobLedger) -> EventLoopFuture<Durable<JobLedger.Description>>
 
@@ -46,22 +49,20 @@ import Testing
 
     /// Redis executes `change` after a lookup has read the job and before the lookup stores the place. Writes that wait
     /// are executed in the order of their arrival.
-    ///
-    /// - Returns: how often the provider has answered.
     private static func overtake(
         _ gateway: RunningGateway, _ server: ProviderServer, _ redis: RedisClient, with change: Change
-    ) async throws -> NIOLockedValueBox<Int> {
+    ) async throws -> Answers {
         try await redis.run("CLIENT", "PAUSE", "60000", "WRITE")
         let changed = change(gateway.ledger)
         try await becomes("the change waits") { try await Self.waitingClients(redis) > 0 }
         let before = try await Self.waitingClients(redis)
-        let answers = NIOLockedValueBox(0)
+        let answers = Answers()
         server.behave { question in
-            answers.withLockedValue { $0 += 1 }
+            answers.count.withLock { $0 += 1 }
             return ProviderFixtures.mapbox(question)
         }
         try await becomes("the lookup has its answer and waits") {
-            try await Self.waitingClients(redis) > before && answers.withLockedValue { $0 } > 0
+            try await Self.waitingClients(redis) > before && answers.count.withLock { $0 } > 0
         }
         try await redis.run("CLIENT", "UNPAUSE")
         #expect(try await changed.get().value == .changed)
@@ -86,7 +87,7 @@ import Testing
             // Everything that waited was executed before this command.
             let job = try await Self.read(gateway)
             #expect(job.text.contains(#"{"lat":48.2,"lon":16.4}"#) && !job.text.contains("48.2351"), "\(job)")
-            #expect((job.member("geocoding") as String?) == nil && answers.withLockedValue { $0 } == 1)
+            #expect((job.member("geocoding") as String?) == nil && answers.count.withLock { $0 } == 1)
         }
     }
 
@@ -102,7 +103,7 @@ import Testing
             try await becomes("the place is stored") { try await Self.read(gateway).member("geocoding") == "ok" }
             let job = try await Self.read(gateway)
             #expect(job.text.contains(#""floor":"2""#) && job.text.contains("48.2351"), "\(job)")
-            #expect(answers.withLockedValue { $0 } == 1)
+            #expect(answers.count.withLock { $0 } == 1)
         }
     }
 }
