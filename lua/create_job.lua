@@ -22,19 +22,20 @@
 -- ARGV[12] metadata               further details for services and operations staff, JSON object, or ''
 -- ARGV[13] recipient              whom the rider delivers to or visits, JSON object, or ''
 -- ARGV[14] occurred_at            when it was created, ms since the epoch, 13 digits, or '' for now
+-- ARGV[15] request                id of the request, 0 to 128 printable characters; the log has it
 -- Errors   'ERR create_job: ...' on a bad argument; nothing is written.
 -- Returns  {1, epoch, id} created   {0, epoch, head} already exists   {-1} the record with this epoch was erased
 -- Cost     O(1)
 
-if #KEYS ~= 3 or #ARGV ~= 14 then
-  return redis.error_reply('ERR create_job: takes 3 keys and 14 arguments')
+if #KEYS ~= 3 or #ARGV ~= 15 then
+  return redis.error_reply('ERR create_job: takes 3 keys and 15 arguments')
 end
 local function is_name(value)
   return #value <= 64 and string.match(value, '^[%w_-]+$') ~= nil
 end
 local kind, customer, rider, zone, destination, vendor, status, epoch, actor = unpack(ARGV, 1, 9)
 local retention, display, metadata, recipient = tonumber(ARGV[10]), ARGV[11], ARGV[12], ARGV[13]
-local occurred_at = ARGV[14]
+local occurred_at, request = ARGV[14], ARGV[15]
 if kind ~= 'delivery' and kind ~= 'service' then
   return redis.error_reply('ERR create_job: kind must be delivery or service')
 end
@@ -77,6 +78,9 @@ end
 if occurred_at ~= '' and not string.match(occurred_at, '^[1-9]%d%d%d%d%d%d%d%d%d%d%d%d$') then
   return redis.error_reply("ERR create_job: occurred_at must be '' or ms since the epoch, 13 digits")
 end
+if #request > 128 or string.match(request, '[^\33-\126]') then
+  return redis.error_reply('ERR create_job: request must be 0 to 128 printable characters')
+end
 
 local existing = redis.call('HMGET', KEYS[1], 'epoch', 'head', 'erased')
 if existing[1] then return {0, existing[1], existing[2]} end
@@ -103,7 +107,7 @@ append_event('created', epoch, zone, at, '"kind":"' .. kind .. '","status":"' ..
   .. customer .. (rider ~= '' and '","rider":"' .. rider or '') .. '","actor":"' .. actor .. '"')
 redis.call('DEL', KEYS[2])
 local id = redis.call('XADD', KEYS[2], 'MAXLEN', 64, '*',
-  'status', status, 'prev', '', 'at', at, 'recorded', now, 'actor', actor, 'source', 'create')
+  'status', status, 'prev', '', 'at', at, 'recorded', now, 'actor', actor, 'source', 'create', 'request', request)
 redis.call('HSET', KEYS[1], 'kind', kind, 'customer', customer, 'rider', rider, 'zone', zone,
   'destination', destination, 'vendor', vendor, 'status', status, 'status_at', at, 'reached', status,
   'epoch', epoch, 'head', id, 'display', display, 'metadata', metadata,

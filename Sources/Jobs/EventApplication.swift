@@ -55,11 +55,7 @@ extension JobService {
             zone: created.zone, destination: created.destination, geocoded: created.geocoded,
             vendor: created.vendor, display: created.display, metadata: created.metadata,
             recipient: created.recipient, occurredAt: event.occurredAt, actor: actor)
-        return self.ledger.wasErased(created.job, epoch: event.epoch).flatMap { wasErased in
-            wasErased
-                ? self.loop.makeSucceededFuture(Durable(value: .erased, replicas: nil))
-                : self.create(new, epoch: event.epoch)
-        }.map { creation in
+        return self.create(new, epoch: event.epoch).map { creation in
             switch creation.value {
             case .created: .applied(nil, isReplicationUnconfirmed: creation.isReplicationUnconfirmed, isRepeat: false)
             case .exists(event.epoch, _): .applied(nil, isReplicationUnconfirmed: false, isRepeat: true)

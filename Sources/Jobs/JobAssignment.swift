@@ -116,9 +116,18 @@ extension JobService {
         }
     }
 
-    /// Creates a job; if it has a rider, it becomes a task of that rider. Safe to repeat. A job that was erased is not created
-    /// with the same epoch again.
+    /// Creates a job; if it has a rider, it becomes a task of that rider. Safe to repeat: a job that exists is left unchanged,
+    /// and so are its rider's tasks and the lists of its people. A job that was erased is not created with the same epoch again.
     package func create(_ new: NewJob, epoch: String) -> EventLoopFuture<Durable<JobLedger.Creation>> {
+        self.ledger.earlierCreation(of: new.job, epoch: epoch).flatMap { earlier in
+            guard let earlier else { return self.createAnew(new, epoch: epoch) }
+            // The gateway that created the job may have stopped before this step.
+            self.updateZoneListing(of: new.job)
+            return self.loop.makeSucceededFuture(Durable(value: earlier, replicas: nil))
+        }
+    }
+
+    private func createAnew(_ new: NewJob, epoch: String) -> EventLoopFuture<Durable<JobLedger.Creation>> {
         let listed = self.ledger.list(
             new.job, rider: new.rider, customer: new.customer, now: WallClock.nowMilliseconds)
         return listed.flatMap { self.acquireTask(new.job, for: new.rider, from: nil, by: new.actor) }.flatMap { task in

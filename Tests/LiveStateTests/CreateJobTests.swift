@@ -9,7 +9,7 @@ import Testing
     private static let arguments = [
         "delivery", "customer-1", "rider-1", "berlin", #"{"lat":1,"lon":2}"#, #"{"lat":3,"lon":4}"#,
         "pending_vendor_acceptance", "epoch-1", "service-1", "172800000",
-        #"{"orderNumber":"A-1"}"#, #"{"tenant":"north"}"#, #"{"name":"Anna"}"#, "",
+        #"{"orderNumber":"A-1"}"#, #"{"tenant":"north"}"#, #"{"name":"Anna"}"#, "", "request-1",
     ]
 
     private func keys(_ stage: Stage) -> [String] { [stage.jobKey, stage.logKey, stage.eventStream] }
@@ -52,7 +52,7 @@ import Testing
             #expect(
                 self.pairs(entries.first?.array?.last) == [
                     "status": "pending_vendor_acceptance", "prev": "", "at": String(at), "recorded": String(at),
-                    "actor": "service-1", "source": "create",
+                    "actor": "service-1", "source": "create", "request": "request-1",
                 ])
             for key in self.keys(stage).dropLast() {
                 #expect((172_700_000...172_800_000).contains(try await stage.client.timeLeft(of: key)))
@@ -156,6 +156,7 @@ import Testing
             bad += ["", "A", "a b", "a-b", "a1", String(repeating: "a", count: 41)].map { (6, $0, "status must be") }
             bad += badRetentions.map { (9, $0, "retention_ms must be") }
             bad += ["x", "170000000000", "0700000000000"].map { (13, $0, "occurred_at must be") }
+            bad += ["a b", "ä", String(repeating: "a", count: 129)].map { (14, $0, "request must be") }
             try await call.refuses(bad, on: stage)
             #expect(try await stage.client.dump().isEmpty)
             let answer = try await stage.run(call.script, keys: call.keys, call.arguments)

@@ -28,9 +28,6 @@ public struct LocationBatch: Hashable, Sendable {
         self.battery = battery
     }
 
-    /// The newest fix.
-    public var newest: Fix? { self.fixes.max { $0.at < $1.at } }
-
     /// The job of the path and the other jobs, without duplicates, at most `LocationReport.maxJobs`.
     public func jobs(with job: JobID) -> [JobID] { [job] + self.otherJobs.filter { $0 != job } }
 }

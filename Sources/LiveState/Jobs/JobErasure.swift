@@ -96,14 +96,6 @@ extension JobLedger {
         }
     }
 
-    /// Whether the record of a job with this epoch was erased in the last 14 days. create_job decides; this check only
-    /// saves the caller the work before it.
-    package func wasErased(_ job: JobID, epoch: String) -> EventLoopFuture<Bool> {
-        self.ledger.send(["HGET", .text(self.keyspace.job(job)), "erased"]).map { answer in
-            answer.text?.split(separator: " ").contains(Substring(epoch)) == true
-        }
-    }
-
     /// Maximum number of links of a job; a new link deletes the one that expires first.
     package static let maxListedLinks = 1_000
 

@@ -49,7 +49,7 @@ package struct JobLedger: Sendable {
                 json(new.display.flatMap { $0.isEmpty ? nil : $0.json }),
                 json(new.metadata.flatMap { $0.isEmpty ? nil : $0.json }),
                 json(new.recipient.flatMap { $0.isEmpty ? nil : $0.json }),
-                .text(new.occurredAt.map(String.init) ?? ""),
+                .text(new.occurredAt.map(String.init) ?? ""), .text(new.request),
             ]
         ).flatMapThrowing { answer in
             if answer.value == .array([.integer(-1)]) { return Durable(value: .erased, replicas: nil) }

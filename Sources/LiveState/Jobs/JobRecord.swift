@@ -22,6 +22,8 @@ package struct NewJob: Sendable {
     package var recipient: Recipient?
     /// When it was created, ms since the epoch, 13 digits; `nil` for now.
     package var occurredAt: Int64?
+    /// Id of the request that creates it, at most 128 printable characters; empty for none.
+    package var request: String
     /// Who creates the job.
     package var actor: PersonID
 
@@ -29,7 +31,7 @@ package struct NewJob: Sendable {
         job: JobID, kind: JobKind, customer: PersonID, rider: PersonID? = nil, zone: ZoneID? = nil,
         destination: Coordinate? = nil, geocoded: GeocodedAddress? = nil, vendor: PickupPlace? = nil,
         display: JobDisplay? = nil, metadata: JobMetadata? = nil,
-        recipient: Recipient? = nil, occurredAt: Int64? = nil, actor: PersonID
+        recipient: Recipient? = nil, occurredAt: Int64? = nil, request: String = "", actor: PersonID
     ) {
         self.job = job
         self.kind = kind
@@ -43,6 +45,7 @@ package struct NewJob: Sendable {
         self.metadata = metadata
         self.recipient = recipient
         self.occurredAt = occurredAt
+        self.request = request
         self.actor = actor
     }
 }

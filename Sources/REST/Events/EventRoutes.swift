@@ -96,9 +96,7 @@ extension Routes {
         }
         if case .created(let created) = meaning {
             do {
-                try self.checkDistance(from: created.vendor?.place, to: created.destination)
-                try await self.checkZone(
-                    created.zone, of: created.job, vendor: created.vendor?.place, destination: created.destination)
+                try await self.checkPlaces(of: created, by: event)
             } catch let problem as Problem {
                 self.eventCounts.add(problem.isRetryable ? .eventsFailed : .eventsUnprocessable)
                 throw problem
@@ -135,6 +133,19 @@ extension Routes {
             problem.jobStatus = status
             throw problem
         }
+    }
+
+    /// Checks the places of a job that the event will create. The event changes no job that exists or was erased, so its
+    /// places do not matter then.
+    ///
+    /// - Throws: 422 if they are too far from each other or from the zone.
+    private func checkPlaces(of created: CreatedJob, by event: CloudEvent) async throws {
+        let earlier = try await self.result(
+            of: self.jobs.ledger.earlierCreation(of: created.job, epoch: event.epoch))
+        guard earlier == nil else { return }
+        try self.checkDistance(from: created.vendor?.place, to: created.destination)
+        try await self.checkZone(
+            created.zone, of: nil, vendor: created.vendor?.place, destination: created.destination)
     }
 
     /// Geocodes the addresses of a new job that has no coordinates.

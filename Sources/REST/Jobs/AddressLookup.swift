@@ -44,10 +44,11 @@ extension Routes {
     /// What a result changes in the record: the destination, or the vendor.
     private typealias Change = (destination: Coordinate?, geocoded: GeocodedAddress?, vendor: PickupPlace?)
 
-    /// - Parameter change: returns `nil` if the job no longer waits for this address.
+    /// Decides what a result changes: `nil` if the job no longer waits for this address.
+    private typealias Decision = @Sendable (JobRecord, Coordinate?, GeocodedAddress) -> Change?
+
     private func retry(
-        _ address: String, _ place: StaticString, of job: JobID,
-        _ change: @escaping @Sendable (JobRecord, Coordinate?, GeocodedAddress) -> Change?
+        _ address: String, _ place: StaticString, of job: JobID, _ change: @escaping Decision
     ) {
         guard let geocoder = self.geocoder else { return }
         let jobs = self.jobs
@@ -62,21 +63,36 @@ extension Routes {
                     }
                     let answer = await geocoder.find(address)
                     guard !answer.isUnanswered else { return false }
-                    guard let record = try await jobs.ledger.recover(job).get()?.record else { return true }
-                    let found = await self.near(record.zone, answer)
-                    guard let change = change(record, found.place, found.address(digest: digest))
-                    else { return true }
-                    _ = try await jobs.ledger.describe(
-                        job, kind: record.kind, zone: nil, destination: change.destination, geocoded: change.geocoded,
-                        vendor: change.vendor
-                    ).get()
-                    jobs.updateZoneListing(of: job)
-                    geocoder.logRetried(job, found)
-                    return true
+                    return try await self.store(answer, of: digest, in: job, geocoder, change)
                 } catch {
                     // The ledger is unavailable. The next attempt looks up the address again.
                     return false
                 }
             })
+    }
+
+    /// How often a result is checked and stored again when others change the job concurrently.
+    private static let maxStoreAttempts = 5
+
+    /// Stores the answer to a lookup, unless the job no longer waits for it.
+    ///
+    /// - Returns: whether the lookup is finished; `false` if others kept changing the job.
+    private func store(
+        _ answer: Geocoder.Found, of digest: String, in job: JobID, _ geocoder: Geocoder, _ change: Decision
+    ) async throws -> Bool {
+        for _ in 0..<Self.maxStoreAttempts {
+            guard let record = try await self.jobs.ledger.recover(job).get()?.record else { return true }
+            let found = await self.near(record.zone, answer)
+            guard let change = change(record, found.place, found.address(digest: digest)) else { return true }
+            let description = try await self.jobs.ledger.describe(
+                job, kind: record.kind, zone: nil, destination: change.destination, geocoded: change.geocoded,
+                vendor: change.vendor, revision: record.revision
+            ).get()
+            guard description.value != .overtaken else { continue }
+            self.jobs.updateZoneListing(of: job)
+            geocoder.logRetried(job, found)
+            return true
+        }
+        return false
     }
 }

@@ -62,8 +62,10 @@ extension Routes {
             try await self.checkZone(
                 given.zone, of: given.job, vendor: given.vendor?.place, destination: given.destination)
             let requested = try await self.geocoded(given)
-            if let created = try await self.createJob(requested, grant) { return created }
-            if attempt.isRepeat, let created = try await self.createdBefore(requested, grant) { return created }
+            if let created = try await self.createJob(requested, grant, request: attempt.key) { return created }
+            if attempt.isRepeat, let created = try await self.createdBefore(requested, grant, attempt.key) {
+                return created
+            }
             throw Problem(
                 .conflict, status: 409,
                 detail: "The job \(requested.job) already exists and was not changed. Use PUT to update it.")
@@ -72,10 +74,15 @@ extension Routes {
 
     /// Returns the response to a repeated request whose first attempt created the job, but got no response or 202.
     ///
-    /// - Returns: `nil` if someone else created the job.
-    private func createdBefore(_ requested: JobRequest, _ grant: Grant) async throws -> Response? {
+    /// - Parameter request: its Idempotency-Key.
+    /// - Returns: `nil` if another request created the job, perhaps with other content.
+    private func createdBefore(
+        _ requested: JobRequest, _ grant: Grant, _ request: String
+    ) async throws -> Response? {
         let log = try await self.result(of: self.jobs.ledger.log(of: requested.job))
-        guard let first = log.first, first.source == "create", first.actor == grant.person.text else { return nil }
+        guard let first = log.first, first.source == "create", first.actor == grant.person.text,
+            first.request == request
+        else { return nil }
         // This write changes nothing. Its purpose is to learn whether a replica has confirmed the earlier write.
         let confirmed = try await self.result(
             of: self.jobs.ledger.describe(requested.job, kind: requested.kind, zone: nil, destination: nil, vendor: nil)
@@ -114,8 +121,11 @@ extension Routes {
         return record
     }
 
+    /// - Parameter request: the Idempotency-Key by which a repetition recognizes the job.
     /// - Returns: `nil` if the job already exists.
-    private func createJob(_ requested: JobRequest, _ grant: Grant) async throws -> Response? {
+    private func createJob(
+        _ requested: JobRequest, _ grant: Grant, request: String = ""
+    ) async throws -> Response? {
         guard grant.covers(requested.job) else {
             throw Problem(.forbidden, status: 403, detail: "The token is restricted to another job.")
         }
@@ -124,7 +134,7 @@ extension Routes {
             job: requested.job, kind: requested.kind, customer: customer, rider: requested.rider, zone: requested.zone,
             destination: requested.destination, geocoded: requested.geocoded, vendor: requested.vendor,
             display: requested.display, metadata: requested.metadata, recipient: requested.recipient,
-            actor: grant.person)
+            request: request, actor: grant.person)
         let epoch = String(UInt64.random(in: .min ... .max), radix: 36)
         let creation = try await self.result(of: self.jobs.create(new, epoch: epoch))
         guard case .created = creation.value else { return nil }

@@ -33,12 +33,17 @@ struct BatchOutcomes {
     private(set) var refused: [(job: JobID, refusal: Refused, reason: FixRefusal?)] = []
     /// ms; `nil` if no job's validation has just started to correct the phone's clock.
     private(set) var clockCorrection: Int64?
+    /// The newest fix that followers see; `nil` if no job accepted one.
+    private(set) var published: Fix?
 
     mutating func add(_ outcome: BatchOutcome, _ validated: ValidatedReport?, of job: JobID) {
         if validated?.refutes == true { self.refuted.append(job) }
         self.clockCorrection = validated?.clockCorrection ?? self.clockCorrection
         switch outcome {
-        case .accepted: self.accepted.append(job)
+        case .accepted:
+            self.accepted.append(job)
+            guard case .publish(let fix)? = validated?.verdict, fix.at > self.published?.at ?? .min else { break }
+            self.published = fix
         case .stale: self.stale.append(job)
         case .held: self.held.append(job)
         case .refused(let refusal, let reason): self.refused.append((job, refusal, reason))

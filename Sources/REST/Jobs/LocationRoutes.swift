@@ -52,9 +52,9 @@ extension Routes {
             throw problem
         }
         // A batch also counts as a heartbeat of the rider. If recording that fails, the batch is still accepted.
-        let place = batch.newest?.place
-        if !shown.isEmpty, grant.allows(.beAvailable) {
-            _ = try? await self.riders.recordHeartbeat(of: grant.person, at: place, device: nil).get()
+        // A refused or held fix never becomes the rider's place.
+        if let published = outcomes.published, grant.allows(.beAvailable) {
+            _ = try? await self.riders.recordHeartbeat(of: grant.person, at: published.place, device: nil).get()
         }
         return try Self.json(BatchResponse(to: batch, for: job, outcomes, guidance))
     }

@@ -122,6 +122,29 @@ import Testing
         }
     }
 
+    /// The second fix of the batch is mocked, at the null island, inaccurate, or held because of its distance.
+    @Test(arguments: [
+        #""lat":41.95,"lon":12.5,"acc":5,"mock":true"#, #""lat":0,"lon":0,"acc":5"#,
+        #""lat":41.95,"lon":12.5,"acc":5000"#, #""lat":42.4,"lon":12.5,"acc":5"#,
+    ])
+    func `a rider is found where followers see it, and not at a newer fix of the batch that was not published`(
+        other: String
+    ) async throws {
+        try await Self.travelling { gateway in
+            let rider = PersonID("rider-1")!
+            try await gateway.register(rider)
+            try await gateway.goOnline(rider)
+            let now = Self.now
+            let good = #"{"at":\#(now - 1000),"lat":41.9,"lon":12.5,"acc":5}"#
+            let answer = try await Self.send(gateway, #"{"fixes":[\#(good),{"at":\#(now - 1),\#(other)}]}"#)
+            #expect(answer.text.contains(#""accepted":["job-1"]"#), "\(answer)")
+            let index = GeoIndex(live: gateway.client, settings: gateway.settings.liveState)
+            let place = Coordinate(latitude: 41.9, longitude: 12.5)!
+            let found = try await index.near(place, in: RunningGateway.rome, within: 1_000, limit: 10).get()
+            #expect(found.map(\.rider) == [rider])
+        }
+    }
+
     @Test func `batches over the rate limit are refused with a retry time`() async throws {
         try await Self.travelling(["job-1"], { $0.limits.positionsBurst = 2 }) { gateway in
             var answers: [RESTResponse] = []

@@ -178,7 +178,10 @@ import Testing
                 let first = try await records.claim(key, for: question, lasting: .milliseconds(1)).get()
                 guard case .claimed(let claim) = first else { throw RedisError.unexpectedAnswer(command: "\(first)") }
                 #expect(!claim.isRepeat)
-                _ = try await gateway.rest("POST", "/api/v1/jobs", by: "orders", .service, body)
+                let new = NewJob(
+                    job: JobID("j-1")!, kind: .delivery, customer: PersonID("anna")!, request: Self.key("k"),
+                    actor: PersonID("orders")!)
+                _ = try await gateway.ledger.create(new, epoch: "epoch-1").get()
                 var answer = try await Self.send(ask, Self.key("k"), to: gateway)
                 while answer.member("code") == "request_in_progress" {
                     try Task.checkCancellation()
