@@ -49,10 +49,10 @@ extension JobService {
             }.flatMap { erasure in
                 switch erasure.value {
                 case .erased:
-                    let rest = { @Sendable in self.eraseRest(of: job, record, by: actor) }
-                    return self.unfinished.attempt(job, on: loop, rest(), again: rest).map {
-                        Durable(value: (), replicas: erasure.replicas)
-                    }
+                    let rest = self.eraseRest(of: job, record, by: actor)
+                    return self.unfinished.attempt(job, on: loop, rest) {
+                        self.eraseRestLater(of: job, record, by: actor)
+                    }.map { Durable(value: (), replicas: erasure.replicas) }
                 case .noSuchJob: return loop.makeFailedFuture(Refused.noSuchJob)
                 case .overtaken where attempt < Self.maxErasureAttempts,
                     .hasLinks where attempt < Self.maxErasureAttempts:
@@ -81,10 +81,19 @@ extension JobService {
     /// Erases once more, because the job may have changed before its record was gone.
     private func eraseRest(of job: JobID, _ record: ErasableJob, by actor: PersonID) -> EventLoopFuture<Void> {
         let stored = self.ledger.unlist(job, record).and(self.ledger.eraseRemainingEvents(of: job))
-        return stored.and(self.feed.erase(job)).flatMap { _ in
-            guard let rider = record.rider else { return self.loop.makeSucceededVoidFuture() }
-            return self.settleTask(job, of: rider, because: .cancelled, by: actor)
+        return stored.and(self.feed.erase(job)).flatMap { _ in self.settleTask(of: job, record, by: actor) }
+    }
+
+    /// The same for a later attempt. If the job has been created again meanwhile, its keys belong to the new job.
+    private func eraseRestLater(of job: JobID, _ record: ErasableJob, by actor: PersonID) -> EventLoopFuture<Void> {
+        self.ledger.wasErased(job).flatMap { wasErased in
+            wasErased ? self.eraseRest(of: job, record, by: actor) : self.settleTask(of: job, record, by: actor)
         }
+    }
+
+    private func settleTask(of job: JobID, _ record: ErasableJob, by actor: PersonID) -> EventLoopFuture<Void> {
+        guard let rider = record.rider else { return self.loop.makeSucceededVoidFuture() }
+        return self.settleTask(job, of: rider, because: .cancelled, by: actor)
     }
 
     /// Erases data that an earlier request may have left, if the request is repeated after the record is gone.

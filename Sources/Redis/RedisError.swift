@@ -16,6 +16,8 @@ package enum RedisError: Error, Equatable, Sendable {
     case tlsFailed(reason: String)
     /// The server's certificate is not valid yet, according to this machine's clock, which may be wrong after a boot.
     case certificateNotYetValid
+    /// The server's certificate has expired. Its renewal changes nothing in the gateway's configuration.
+    case certificateExpired
     /// The node is not a master: it was demoted, or the address is wrong.
     case notMaster(address: String, role: String)
     /// SELECT was refused.
@@ -41,9 +43,9 @@ extension RedisError {
     package var isOutcomeUnknown: Bool {
         switch self {
         case .connectionLost, .timedOut, .protocolViolation: true
-        case .unreachable, .tooManyClients, .invalidTLS, .tlsFailed, .certificateNotYetValid, .authenticationRefused,
-            .sentinelAuthenticationRefused, .databaseRefused, .notMaster, .disconnected, .overloaded, .refused,
-            .unexpectedAnswer:
+        case .unreachable, .tooManyClients, .invalidTLS, .tlsFailed, .certificateNotYetValid, .certificateExpired,
+            .authenticationRefused, .sentinelAuthenticationRefused, .databaseRefused, .notMaster, .disconnected,
+            .overloaded, .refused, .unexpectedAnswer:
             false
         }
     }
@@ -51,8 +53,8 @@ extension RedisError {
     /// Whether the error is temporary: an outage rather than a mistake in configuration or code.
     package var isOutage: Bool {
         switch self {
-        case .unreachable, .tooManyClients, .certificateNotYetValid, .notMaster, .disconnected, .overloaded,
-            .connectionLost, .timedOut:
+        case .unreachable, .tooManyClients, .certificateNotYetValid, .certificateExpired, .notMaster, .disconnected,
+            .overloaded, .connectionLost, .timedOut:
             true
         case .refused(let code, _): Self.passingCodes.contains(code)
         case .invalidTLS, .tlsFailed, .authenticationRefused, .sentinelAuthenticationRefused, .databaseRefused,
@@ -98,6 +100,8 @@ extension RedisError: CustomStringConvertible {
             "TLS with Redis failed: \(reason)."
         case .certificateNotYetValid:
             "TLS with Redis failed: the server's certificate is not valid yet. Check the clocks of both machines."
+        case .certificateExpired:
+            "TLS with Redis failed: the server's certificate has expired. Renew it, or correct this machine's clock."
         case .notMaster(let address, let role):
             "Redis at \(address) is a \(role), not a master. Use the address of the master, or let Sentinels find it "
                 + "(redis+sentinel://host:port,host:port/master)."

@@ -55,9 +55,7 @@ enum TLSFailure {
     /// Why a certificate does not pass validation.
     private static func error(of certificate: NIOSSLCertificate?) -> RedisError {
         let now = time(nil)
-        if let certificate, certificate.notValidAfter < now {
-            return .tlsFailed(reason: "the server's certificate has expired. Renew it")
-        }
+        if let certificate, certificate.notValidAfter < now { return .certificateExpired }
         if let certificate, certificate.notValidBefore > now { return .certificateNotYetValid }
         return .tlsFailed(
             reason:

@@ -204,7 +204,7 @@ extension RedisMetrics.Failure {
             case .overloaded: .overloaded
             case .unreachable, .tooManyClients: .unreachable
             case .authenticationRefused, .sentinelAuthenticationRefused, .invalidTLS, .tlsFailed,
-                .certificateNotYetValid, .notMaster, .databaseRefused:
+                .certificateNotYetValid, .certificateExpired, .notMaster, .databaseRefused:
                 .notSignedIn
             case .protocolViolation, .unexpectedAnswer: .protocolViolation
             }

@@ -252,4 +252,34 @@ import Testing
             #expect(try await gateway.client.run("EXISTS", position) == .integer(0))
         }
     }
+
+    @Test func `an erasure that is finished late takes nothing from a job that was created again meanwhile`()
+        async throws
+    {
+        try await Self.run { gateway, _, jobs in
+            let keyspace = gateway.settings.liveState.keyspace
+            let job = try await Self.order(1, jobs, at: [.accepted])
+            let list = keyspace.jobs(ofCustomer: PersonID("anna")!)
+            _ = try await gateway.client.run("DEL", list)
+            _ = try await gateway.client.run("SET", list, "malformed")
+            let erasure = try await gateway.rest("DELETE", "/api/v1/jobs/\(job)", by: "orders", .service)
+            #expect(erasure.status >= 500, "\(erasure.text)")
+            #expect(try await gateway.ledger.wasErased(job).get())
+            _ = try await gateway.client.run("DEL", list)
+            let new = NewJob(
+                job: job, kind: .delivery, customer: PersonID("anna")!, rider: Self.rider, zone: RunningGateway.rome,
+                actor: Self.actor)
+            _ = try await jobs.create(new, epoch: "e2").get()
+            let position = keyspace.position(of: job)
+            _ = try await gateway.client.run("SET", position, "here")
+            let finished = "enroute_unfinished_changes_total{outcome=\"finished\"} 1\n"
+            try await becomes("the erasure is finished") {
+                try await gateway.manage("/metrics").text.contains(finished)
+            }
+            #expect(try await gateway.client.run("EXISTS", position) == .integer(1))
+            #expect(try await gateway.client.run("ZSCORE", list, job.text) != .null)
+            let (has, should) = try await Self.holders(of: job, gateway)
+            #expect(has == [Self.rider.text] && should == has)
+        }
+    }
 }
