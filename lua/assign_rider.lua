@@ -16,7 +16,7 @@
 -- KEYS[3]  riders:{<zone>}:available       zset     the pool of available riders, by heartbeat, ms
 -- KEYS[4]  riders:{<zone>}:audit           stream   every change, trimmed to about 100,000
 -- KEYS[5]  riders:{<zone>}:changes         channel  the same changes, as messages
--- KEYS[6]  request:{<zone>}:<rider>:<id>   string   the reply to this request id, for 24 h
+-- KEYS[6]  request:{<zone>}:<rider>:<id>   string   the reply to this request id, for 24 h; a refusal, for 10 min
 -- KEYS[7]  riders:{<zone>}:tasks           hash     active task -> its rider
 -- ARGV[1]  zone                   1 to 64 of [A-Za-z0-9_-]
 -- ARGV[2]  rider                  1 to 64 of [A-Za-z0-9_-]
@@ -81,7 +81,9 @@ if stored then
 end
 local function reply(values)
   local text = fingerprint .. ' ' .. table.concat(values, ' ')
-  if request ~= '' then redis.call('SET', KEYS[6], text, 'PX', 86400000) end
+  -- The reason for a refusal may end, so the request is executed again after 10 min.
+  local lifetime = values[1] < 0 and 600000 or 86400000
+  if request ~= '' then redis.call('SET', KEYS[6], text, 'PX', lifetime) end
   return values
 end
 
@@ -94,13 +96,13 @@ local status, reachable, approved, capacity, heartbeat, device, version = unpack
 local function apply_change(change, job, reason)
   local tasks = redis.call('HLEN', KEYS[2])
   local available = status == 'online' and reachable == '1' and approved == '1' and tasks < tonumber(capacity)
-  if available then redis.call('ZADD', KEYS[3], heartbeat, rider) else redis.call('ZREM', KEYS[3], rider) end
   local last = redis.call('XREVRANGE', KEYS[4], '+', '-', 'COUNT', 1)[1]
   local previous = 0
   if last then
     local ms, rest = string.match(last[1], '^(%d+)%-(%d+)$')
     previous = ms * 1000 + rest
   end
+  if available then redis.call('ZADD', KEYS[3], heartbeat, rider) else redis.call('ZREM', KEYS[3], rider) end
   version = string.format('%.0f', math.max(previous + 1, micros))
   local prev, at, draining = string.format('%.0f', previous), string.format('%.0f', now), approved == '0' and tasks > 0
   local id = string.sub(version, 1, -4) .. '-' .. tonumber(string.sub(version, -3))

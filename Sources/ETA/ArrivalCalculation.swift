@@ -56,6 +56,7 @@ extension FollowedArrival {
     mutating func finish(
         _ calculation: ArrivalTime.Calculation, by route: SourcedRoute?, now: UInt64, wall: Int64
     ) -> ArrivalEstimate? {
+        guard self.time.isRunning(calculation) else { return nil }
         guard let seconds = self.seconds(by: route) else {
             self.time.failed(calculation, now: now)
             // An estimate from before the unknown stop was listed must not count down.

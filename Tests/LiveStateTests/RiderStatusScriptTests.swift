@@ -1,0 +1,136 @@
+import EnrouteWire
+import LiveState
+import NIOCore
+import Redis
+import TestSupport
+import Testing
+
+/// The replies to a declared status, and malformed data that the two scripts meet.
+@Suite struct RiderStatusScriptTests {
+    private static let (day, tenMinutes) = (Int64(86_400_000), Int64(600_000))
+
+    private func goOnline(
+        _ stage: ZoneStage, _ request: String = ""
+    ) -> EventLoopFuture<Durable<Riders.Online>> {
+        stage.riders.setOnline(
+            ZoneStage.rider, in: ZoneStage.zone, by: .init(ZoneStage.rider, request: request))
+    }
+
+    /// Expects that the reply to a request is stored for this time, ms.
+    private func expectStored(
+        _ id: String, for lifetime: Int64, _ stage: ZoneStage, at sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        let key = stage.keyspace.request(id, of: ZoneStage.rider, in: ZoneStage.zone)
+        let left = try await stage.client.timeLeft(of: key)
+        #expect((lifetime - 60_000...lifetime).contains(left), "\(id)", sourceLocation: sourceLocation)
+    }
+
+    @Test func `a refusal is repeated for ten minutes, every other reply for a day`() async throws {
+        try await ZoneStage.set { stage in
+            try await stage.describe(isApproved: false)
+            #expect(try await self.goOnline(stage, "r-1").get().value == .notApproved)
+            try await self.expectStored("r-1", for: Self.tenMinutes, stage)
+            try await stage.online()
+            guard case .unchanged = try await self.goOnline(stage, "r-2").get().value else {
+                Issue.record("changed")
+                return
+            }
+            try await self.expectStored("r-2", for: Self.day, stage)
+            _ = try await stage.assign(ZoneStage.jobs[0])
+            let busy = try await stage.goOffline(by: .init(ZoneStage.rider, request: "r-3"))
+            #expect(busy == .activeTasks([ZoneStage.jobs[0]]))
+            try await self.expectStored("r-3", for: Self.tenMinutes, stage)
+            // Another script, whose requester is not the rider.
+            guard case .full = try await stage.assign(ZoneStage.jobs[1], request: "r-4") else {
+                Issue.record("assigned")
+                return
+            }
+            try await self.expectStored("s r-4", for: Self.tenMinutes, stage)
+            _ = try await stage.release(ZoneStage.jobs[0])
+            _ = try await stage.goOffline(by: .init(ZoneStage.rider, request: "r-5"))
+            try await self.expectStored("r-5", for: Self.day, stage)
+        }
+    }
+
+    /// Malformed data that a change of the status meets.
+    enum Fault: CaseIterable, Sendable {
+        case noNumber, endless, noCapacity, noDevice, tasks, pool, changeLog, due
+
+        func plant(_ stage: ZoneStage) async throws {
+            let record = stage.keys[0]
+            switch self {
+            case .noNumber: try await stage.client.run("HSET", record, "capacity", "many")
+            case .endless: try await stage.client.run("HSET", record, "capacity", "inf")
+            case .noCapacity: try await stage.client.run("HDEL", record, "capacity")
+            case .noDevice: try await stage.client.run("HDEL", record, "device")
+            case .tasks: try await Self.replace(stage.keys[1], stage)
+            case .pool: try await Self.replace(stage.keys[2], stage)
+            case .changeLog: try await Self.replace(stage.keys[3], stage)
+            case .due: try await Self.replace(stage.due, stage)
+            }
+        }
+
+        private static func replace(_ key: String, _ stage: ZoneStage) async throws {
+            try await stage.client.run("DEL", key)
+            try await stage.client.run("RPUSH", key, "a list")
+        }
+    }
+
+    /// Expects that a call fails because of malformed data, and writes nothing.
+    private func expectRefusal<Value: Sendable>(
+        _ fault: Fault, _ stage: ZoneStage, _ call: () -> EventLoopFuture<Value>
+    ) async throws {
+        try await fault.plant(stage)
+        try await stage.base.leavesEverythingUnchanged("\(fault)") {
+            let error = await failure(of: call())
+            #expect(error?.isMalformedData == true, "\(fault) \(String(describing: error))")
+        }
+    }
+
+    @Test(arguments: Fault.allCases)
+    func `a rider who goes online is refused because of malformed data before anything is written`(fault: Fault)
+        async throws
+    {
+        try await ZoneStage.set { stage in
+            try await stage.online()
+            _ = try await stage.goOffline()
+            try await self.expectRefusal(fault, stage) { self.goOnline(stage, "r") }
+        }
+    }
+
+    @Test(arguments: Fault.allCases)
+    func `a rider who goes offline is refused because of malformed data before anything is written`(fault: Fault)
+        async throws
+    {
+        try await ZoneStage.set { stage in
+            try await stage.online()
+            try await self.expectRefusal(fault, stage) {
+                stage.riders.setOffline(
+                    ZoneStage.rider, in: ZoneStage.zone, because: "lunch", by: .init(ZoneStage.rider, request: "r"))
+            }
+        }
+    }
+
+    @Test(arguments: [Fault.noNumber, .noDevice, .pool, .due])
+    func `a rider who is online already is refused because of malformed data before anything is written`(fault: Fault)
+        async throws
+    {
+        try await ZoneStage.set { stage in
+            try await stage.online()
+            try await self.expectRefusal(fault, stage) { self.goOnline(stage, "r") }
+        }
+    }
+
+    @Test func `a description repairs a malformed capacity, and the rider can go online`() async throws {
+        try await ZoneStage.set { stage in
+            try await stage.describe()
+            try await Fault.noNumber.plant(stage)
+            #expect(await failure(of: self.goOnline(stage))?.isMalformedData == true)
+            try await stage.describe(capacity: 2)
+            guard case .online = try await self.goOnline(stage).get().value else {
+                Issue.record("not online")
+                return
+            }
+        }
+    }
+}
