@@ -56,6 +56,8 @@ extension Riders {
         case unchanged(version: Int64)
         case noSuchRider
         case otherRequest
+
+        package var isReleased: Bool { if case .released = self { true } else { false } }
     }
 
     /// Releases a task of a rider, because it has ended or goes to another rider.
