@@ -1,8 +1,9 @@
 import EnrouteWire
-import LiveState
 import Redis
 import TestSupport
 import Testing
+
+@testable import LiveState
 
 /// Readers of a stream continue at a cursor whose entry may be missing: a failover may have lost it.
 @Suite struct EventCursorTests {

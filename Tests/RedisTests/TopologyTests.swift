@@ -219,7 +219,7 @@ import Testing
                 }
             }.get()
             let node = try await fleet.master(of: HashSlot.of("{a}old"))
-            try await node.redis.run("CLIENT", "KILL", "TYPE", "pubsub")
+            _ = try await node.redis.run("CLIENT", "KILL", "TYPE", "pubsub")
             #expect(await failure(of: dropped.futureResult) == .disconnected)
             try await new.futureResult.within().get()
             #expect(try await subscriber.resubscribed.next() == "{a}old")
