@@ -9,6 +9,9 @@
 -- automatically. When the job has ended, that entry stays for a minute, in case a delayed open_feed still arrives, and the
 -- validation results are deleted.
 --
+-- A call that names a rider writes nothing unless that rider has the feed: nobody has checked yet whose job it is. stop_travel
+-- does, and then the caller closes the feed again without naming a rider.
+--
 -- The script also runs on an instance that is full (allow-oom), because it deletes more than it writes.
 --
 -- Role     live
@@ -63,7 +66,7 @@ if type(travel) == 'table' then travel = 'malformed' end
 if travel then last, deadline, owner = string.match(travel, '^(%d+) (%d+) (%S*) ?%S*$') end
 -- Malformed data is closed like a missing entry: it must not keep anything visible.
 if not last or #last > 15 or #deadline > 13 then last, deadline, owner = '0', '0', '' end
-if owner ~= '' and rider ~= '' and owner ~= rider then return {-2} end
+if rider ~= '' and owner ~= rider then return owner == '' and {0} or {-2} end
 if limit ~= '' then
   if owner == '' or deadline ~= limit then return {0} end
   if now < tonumber(limit) then return {-3, now} end

@@ -102,8 +102,8 @@ package struct RiderService: Sendable {
             case .offline, .unchanged:
                 return self.places.forget(rider, in: zone).map { answer.replicas }
             case .activeTasks(let jobs) where retriesAfterCleanup:
-                return self.jobs.releaseStaleTasks(jobs, of: rider, in: zone).flatMap { released in
-                    guard released > 0 else { return self.refuseOffline(jobs) }
+                return self.jobs.releaseStaleTasks(jobs, of: rider, in: zone).flatMap { releases in
+                    guard !releases.isEmpty else { return self.refuseOffline(jobs) }
                     // The same request id would return the stored refusal.
                     let again = Riders.Requester(requester.actor)
                     return self.goOffline(rider, zone, device, reason, again, retriesAfterCleanup: false)

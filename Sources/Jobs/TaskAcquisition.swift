@@ -61,8 +61,8 @@ extension JobService {
             case .full, .taken, .offline, .notApproved, .unreachable, .otherRequest:
                 return loop.makeFailedFuture(Refused(rider, cannotTake: answer.value))
             }
-            return self.releaseStaleTasks(blocking.tasks, of: blocking.of, in: zone).flatMap { released in
-                released > 0
+            return self.releaseStaleTasks(blocking.tasks, of: blocking.of, in: zone).flatMap { releases in
+                !releases.isEmpty
                     ? self.acquireTask(
                         job, for: rider, in: zone, from: former, as: state, by: actor, retriesAfterCleanup: false)
                     : loop.makeFailedFuture(Refused(rider, cannotTake: answer.value))
@@ -111,21 +111,23 @@ extension JobService {
     /// Releases those tasks whose jobs have ended, are deleted or belong to another rider. An assignment in progress writes
     /// the task first and the job afterwards, so a rider that changed recently is skipped.
     ///
-    /// - Returns: how many were released.
-    package func releaseStaleTasks(_ jobs: [JobID], of rider: PersonID, in zone: ZoneID) -> EventLoopFuture<Int> {
+    /// - Returns: the result for each of these tasks. Another gateway may have released it first.
+    package func releaseStaleTasks(
+        _ jobs: [JobID], of rider: PersonID, in zone: ZoneID
+    ) -> EventLoopFuture<[Riders.Release]> {
         let states = jobs.map { job in self.ledger.state(of: job).map { (job: job, state: $0) } }
         return EventLoopFuture.whenAllSucceed(states, on: self.loop).flatMap { read in
             let stale = read.filter { $0.state?.rider != rider || $0.state?.status.end != nil }
-            guard !stale.isEmpty else { return self.loop.makeSucceededFuture(0) }
+            guard !stale.isEmpty else { return self.loop.makeSucceededFuture([]) }
             return self.riders.read(rider, in: zone).flatMap { record in
                 guard let record, WallClock.nowMilliseconds - record.version / 1000 > Self.longestAssignment else {
-                    return self.loop.makeSucceededFuture(0)
+                    return self.loop.makeSucceededFuture([])
                 }
                 let releases = stale.map { job, state in
                     let outcome = TaskOutcome(of: state?.status) ?? .reassigned
-                    return self.riders.release(job, of: rider, in: zone, because: outcome, by: .gateway)
+                    return self.riders.release(job, of: rider, in: zone, because: outcome, by: .gateway).map(\.value)
                 }
-                return EventLoopFuture.whenAllSucceed(releases, on: self.loop).map(\.count)
+                return EventLoopFuture.whenAllSucceed(releases, on: self.loop)
             }
         }
     }

@@ -98,14 +98,23 @@ package final class Subscriptions {
         guard let connection = self.connection(for: channel),
             connection.isConnected || connection.location != .singleMaster
         else { return eventLoop.makeFailedFuture(RedisError.disconnected) }
-        guard connection.isConnected else {
-            // Waits for a node that has just become a master.
-            let bound = NIOLoopBound(self, eventLoop: eventLoop)
-            return connection.whenConnected().flatMap { bound.value.subscribe(channel) }
-        }
         self.subscriptions[channel] = Subscription(connection: connection)
         _ = connection.subscribe(channel, isRepair: false)
+        if !connection.isConnected { self.giveUp(channel, unlessConnected: connection) }
         return self.waiting(for: channel)
+    }
+
+    /// A new channel waits for a node that has just become a master, but not longer than the next attempt to connect.
+    private func giveUp(_ channel: String, unlessConnected connection: SubscriberConnection) {
+        let bound = NIOLoopBound((self, connection), eventLoop: self.client.eventLoop)
+        connection.whenConnected().whenFailure { error in
+            let (subscriptions, connection) = bound.value
+            guard let subscription = subscriptions.subscriptions[channel], !subscription.isRepair,
+                subscription.connection === connection
+            else { return }
+            connection.unsubscribe(channel)
+            subscriptions.givenUp([channel], error as? RedisError ?? .disconnected)
+        }
     }
 
     private func waiting(for channel: String) -> EventLoopFuture<Void> {

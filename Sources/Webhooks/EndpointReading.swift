@@ -10,14 +10,17 @@ extension EndpointWorker {
         let webhook = try await self.record()
         let ends = try await self.tail.ends()
         let streams = self.store.streams
-        let pages = try await withThrowingTaskGroup(of: (Int, [EventStreams.Entry]).self) { group in
+        let pages = try await withThrowingTaskGroup(of: (Int, EventStreams.Page).self) { group in
             for (shard, end) in ends.enumerated() {
                 let cursor = self.cursors[shard] ?? "0-0"
-                guard Self.isBefore(cursor, end) else { continue }
-                group.addTask { (shard, try await streams.read(shard: shard, after: cursor)) }
+                // After a failover the end may be before the cursor. An empty shard ends at 0-0.
+                guard cursor != end, end != "0-0" else { continue }
+                group.addTask { (shard, try await streams.read(shard: shard, resumingAt: cursor)) }
             }
             var pages: [Int: [EventStreams.Entry]] = [:]
-            for try await (shard, page) in group where !page.isEmpty { pages[shard] = page }
+            for try await (shard, page) in group {
+                if page.entries.isEmpty { self.cursors[shard] = page.cursor } else { pages[shard] = page.entries }
+            }
             return pages
         }
         guard !pages.isEmpty else {
@@ -30,7 +33,7 @@ extension EndpointWorker {
             if self.isFirstRead || page.count == EventStreams.page {
                 try await self.reportGap(shard, after: self.cursors[shard] ?? "0-0", addedAt: webhook.createdAt)
             }
-            for case let event? in page.map(\.event) { new.add(event, isReceived: webhook.receives(event.kind)) }
+            for event in self.unsent(page, of: shard) { new.add(event, isReceived: webhook.receives(event.kind)) }
         }
         let fullCount = self.fullCount
         // All events before these have been delivered or given up, or wait in Redis.
@@ -43,12 +46,23 @@ extension EndpointWorker {
                 try await self.store.note(.cursor(shard: shard, last.id), about: self.id, by: self.holder)
             }
             self.cursors[shard] = last.id
+            self.recent[shard] = (self.recent[shard, default: []] + page.compactMap(\.event?.id)).suffix(Self.maxRecent)
         }
         (self.isFirstRead, self.hasTrouble) = (false, false)
         if self.fullCount == fullCount, self.fullSince != nil {
             self.fullSince = nil
             self.logger.notice(
                 "waiting list of the webhook has room again", metadata: [LogKey.webhook: "\(self.id)"])
+        }
+    }
+
+    /// The events of a page. Those that are read again because the entry at the cursor is missing are not sent again, as far
+    /// as they are known.
+    private func unsent(_ page: [EventStreams.Entry], of shard: Int) -> [LedgerEvent] {
+        let (cursor, recent) = (self.cursors[shard] ?? "0-0", self.recent[shard] ?? [])
+        return page.compactMap { entry in
+            guard let event = entry.event else { return nil }
+            return Self.isBefore(cursor, entry.id) || !recent.contains(event.id) ? event : nil
         }
     }
 

@@ -38,6 +38,8 @@ package actor EndpointWorker {
     var webhook: Webhook?
     private var recordReadAt = ContinuousClock.now
     var cursors: [Int: String] = [:]
+    /// The ids of the last events before each cursor, by shard.
+    var recent: [Int: ArraySlice<String>] = [:]
     /// Cursors after which a gap was reported, by shard.
     var reportedGaps: [Int: String] = [:]
     var isFirstRead = true
@@ -65,6 +67,8 @@ package actor EndpointWorker {
     static let recordAge: Duration = .seconds(1)
     /// Minimum time between two notes in Redis that the waiting list is full, ms.
     private static let fullNoteInterval: Int64 = 10_000
+    /// Maximum number of recent ids of a shard.
+    static let maxRecent = EventStreams.page
 
     package init(
         id: String, holder: String, store: WebhookStore, tail: StreamTail, settings: WebhookSettings,

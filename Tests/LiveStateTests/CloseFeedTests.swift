@@ -96,11 +96,31 @@ import Testing
         }
     }
 
+    @Test(arguments: [nil, "3 9000000000000 ", "malformed"] as [String?])
+    func `a call that names a rider writes nothing if no rider has the feed, so a lost feed can be reopened`(
+        travel: String?
+    ) async throws {
+        try await Stage.set { stage in
+            if let travel { try await stage.client.run("SET", stage.travelKey, travel) }
+            try await stage.client.run("SET", stage.positionKey, "here")
+            try await stage.leavesEverythingUnchanged {
+                let answer = try await self.close(stage, "rider-2", fence: "9", ended: "1")
+                #expect(answer == .answer(0))
+            }
+            #expect(try await stage.hasNoMessages())
+            guard travel?.hasPrefix("3") != true else { return }
+            let reopening = try await stage.feed.open(
+                Stage.job, for: Stage.rider, until: stage.now() + 60_000, fence: 4, .ifAbsent
+            ).get()
+            #expect(reopening == .open)
+        }
+    }
+
     @Test func `a closed feed differs from a lost one: for at least a minute it is not reopened automatically`()
         async throws
     {
         try await Stage.set { stage in
-            _ = try await self.close(stage, "rider-1")
+            _ = try await self.close(stage, "")
             #expect(try await stage.client.run("GET", stage.travelKey).text == "0 0 ")
             #expect((50_000...60_000).contains(try await stage.client.timeLeft(of: stage.travelKey)))
             try await stage.leavesEverythingUnchanged {
@@ -164,10 +184,10 @@ import Testing
         }
     }
 
-    @Test func `a position that outlived travel mode is deleted, whichever rider the call names`() async throws {
+    @Test func `a position that outlived travel mode is deleted by a call that names no rider`() async throws {
         try await Stage.set { stage in
             try await stage.client.run("SET", stage.positionKey, "here")
-            let answer = try await self.close(stage, "rider-2")
+            let answer = try await self.close(stage, "")
             #expect(answer.array?.dropLast() == [.integer(1), .integer(1)])
             #expect(try await stage.client.run("EXISTS", stage.positionKey) == .integer(0))
         }

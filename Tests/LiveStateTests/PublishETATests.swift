@@ -146,6 +146,20 @@ import Testing
         }
     }
 
+    @Test func `a counter of requests that lost its lifetime in a failover gets it back with the next request`()
+        async throws
+    {
+        try await Stage.set { stage in
+            let store = self.store(stage)
+            for count in 1...2 {
+                try #require(try await store.count("osrm", day: 1).get() == count)
+                let left = try await stage.client.run("PTTL", "budget:osrm:1").integer ?? 0
+                #expect(left > 86_400_000 && left <= 172_800_000)
+                try await stage.client.run("PERSIST", "budget:osrm:1")
+            }
+        }
+    }
+
     @Test func `a bad argument is refused by name before anything is written`() async throws {
         try await Stage.set { stage in
             try await self.open(stage)

@@ -195,4 +195,50 @@ import Testing
             #expect(try await subscriber.messages.next().text == "there")
         }
     }
+
+    @Test func `a channel that is unsubscribed while its node is being connected is not subscribed later`()
+        async throws
+    {
+        try await ClusterFleet.running { fleet in
+            let subscriber = try await Subscriber.started(at: RedisAddress(url: fleet.url))
+            defer { subscriber.stop() }
+            try await subscriber.subscribe("{a}old")
+            let eventLoop = subscriber.eventLoop
+            let (dropped, new) = (eventLoop.makePromise(of: Void.self), eventLoop.makePromise(of: Void.self))
+            try await eventLoop.submit {
+                let connection = subscriber.connection.value
+                connection.onState = { [unowned connection] isUp in
+                    guard !isUp else { return }
+                    connection.subscribe("{a}dropped").cascade(to: dropped)
+                    connection.unsubscribe("{a}dropped")
+                    connection.subscribe("{a}new").cascade(to: new)
+                }
+            }.get()
+            let node = try await fleet.master(of: HashSlot.of("{a}old"))
+            _ = try await node.redis.run("CLIENT", "KILL", "TYPE", "pubsub")
+            #expect(await failure(of: dropped.futureResult) == .disconnected)
+            try await new.futureResult.within().get()
+            #expect(try await subscriber.resubscribed.next() == "{a}old")
+            let channels = try await node.redis.run("PUBSUB", "SHARDCHANNELS").array?.compactMap(\.text)
+            #expect(channels?.sorted() == ["{a}new", "{a}old"])
+        }
+    }
+
+    @Test func `a new channel fails with the attempt to connect its node, and may be subscribed again later`()
+        async throws
+    {
+        try await ClusterFleet.running { fleet in
+            let subscriber = try await Subscriber.started(at: RedisAddress(url: fleet.url))
+            defer { subscriber.stop() }
+            let node = try await fleet.master(of: HashSlot.of("{a}new"))
+            await node.redis.crash()
+            var failures = 0
+            let isSubscribed = await eventually(within: .seconds(60)) {
+                guard await failure(of: subscriber.onLoop { $0.subscribe("{a}new") }) != nil else { return true }
+                failures += 1
+                return false
+            }
+            #expect(isSubscribed && failures > 0)
+        }
+    }
 }

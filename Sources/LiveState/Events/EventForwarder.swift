@@ -176,8 +176,12 @@ package struct EventForwarder: Sendable {
     private func copyChanges(of zone: ZoneID, after cursor: String) async throws {
         var cursor = cursor
         for _ in 0..<Self.maxPages {
-            let entries = try await self.streams.entries(of: self.keyspace.changeLog(of: zone), after: cursor)
-            guard !entries.isEmpty else { return }
+            let log = self.keyspace.changeLog(of: zone)
+            let (entries, next) = try await self.streams.entries(of: log, resumingAt: cursor)
+            guard !entries.isEmpty else {
+                if next != cursor { try await self.storeCursor(next, of: zone) }
+                return
+            }
             var copied = cursor
             do {
                 for entry in entries {

@@ -20,6 +20,9 @@ package struct EventStreams: Sendable {
     /// How long the epochs of erased records are remembered, so that their events are not appended. A gateway that was
     /// frozen for longer has probably lost its connections.
     static let erasedLifetime: Duration = .seconds(86_400)
+    /// How old the entries may be that are read again when the entry at the cursor is missing: longer than a failover and
+    /// the difference between two clocks together.
+    static let overlap: Duration = .seconds(120)
     package static let shards = Keyspace.eventShards
 
     package init(ledger: RedisClient, settings: LiveStateSettings) { (self.ledger, self.settings) = (ledger, settings) }
@@ -30,6 +33,12 @@ package struct EventStreams: Sendable {
         package var id: String
         /// `nil` when it is malformed.
         package var event: LedgerEvent?
+    }
+
+    /// Entries, and the cursor of a reader that has read them.
+    package struct Page: Sendable, Hashable {
+        package var entries: [Entry]
+        package var cursor: String
     }
 
     /// Appends an event of a gateway. Repeating it stores the event again, with the same id.
@@ -71,7 +80,18 @@ package struct EventStreams: Sendable {
     /// The oldest entries after an id, at most `page`. A malformed entry is reported, and has no event.
     package func read(shard: Int, after id: String) async throws -> [Entry] {
         let key = self.keyspace.events(shard: shard)
-        return try await self.entries(of: key, after: id).map { entry in
+        return self.events(try await self.entries(of: key, after: id), of: key)
+    }
+
+    /// Continues reading a shard at a cursor, as `entries(of:resumingAt:)`.
+    package func read(shard: Int, resumingAt cursor: String) async throws -> Page {
+        let key = self.keyspace.events(shard: shard)
+        let (entries, next) = try await self.entries(of: key, resumingAt: cursor)
+        return Page(entries: self.events(entries, of: key), cursor: next)
+    }
+
+    private func events(_ entries: [StreamEntry], of key: String) -> [Entry] {
+        entries.map { entry in
             let event = LedgerEvent(fields: entry.fields)
             if event == nil { self.ledger.refuse(key, by: "XRANGE") }
             return Entry(id: entry.id, event: event)
@@ -96,9 +116,11 @@ package struct EventStreams: Sendable {
 
     /// The id of a shard's newest entry; `0-0` for an empty shard.
     package func newest(shard: Int) async throws -> String {
-        let answer = try await self.ledger.send([
-            "XREVRANGE", .text(self.keyspace.events(shard: shard)), "+", "-", "COUNT", "1",
-        ]).get()
+        try await self.newest(of: self.keyspace.events(shard: shard))
+    }
+
+    private func newest(of key: String) async throws -> String {
+        let answer = try await self.ledger.send(["XREVRANGE", .text(key), "+", "-", "COUNT", "1"]).get()
         return StreamEntry.all(answer).first?.id ?? "0-0"
     }
 
@@ -155,6 +177,29 @@ package struct EventStreams: Sendable {
             "XRANGE", .text(key), .text("(" + id), "+", "COUNT", .integer(Self.page),
         ]).get()
         return StreamEntry.all(answer)
+    }
+
+    /// The oldest entries after a cursor, at most `page`, and the next cursor.
+    ///
+    /// If the entry at the cursor is missing, a failover may have lost it. When the clock of the new master is behind, new
+    /// entries have smaller ids than the cursor. So entries of the last minutes (`overlap`) are returned again. The entry may
+    /// also have been trimmed or erased; then nothing was missed.
+    func entries(of key: String, resumingAt cursor: String) async throws -> ([StreamEntry], next: String) {
+        let answer = try await self.ledger.send([
+            "XRANGE", .text(key), .text(cursor), "+", "COUNT", .integer(Self.page + 1),
+        ]).get()
+        var entries = StreamEntry.all(answer)
+        let isThere = entries.first?.id == cursor
+        if isThere || cursor == "0-0" {
+            entries = Array(isThere ? entries.dropFirst() : entries.prefix(Self.page))
+            return (entries, entries.last?.id ?? cursor)
+        }
+        // Before the entries: an entry that is appended meanwhile must not be skipped.
+        let newest = try await self.newest(of: key)
+        let read = cursor.split(separator: "-").first?.timestamp ?? 0
+        let start = max(0, try await self.time() - Self.overlap.milliseconds)
+        entries = try await self.entries(of: key, after: start < read ? "\(start)-0" : cursor)
+        return (entries, entries.last?.id ?? newest)
     }
 }
 

@@ -29,9 +29,8 @@ extension AccessProbe {
         return [
             ["get", eta], ["set", eta, "e", "px", "1"], ["mget", travel, position, eta], ["del", eta],
             ["set", lease, "1", "nx", "px", "1"],
-            ["set", keyspace.etaBudget(of: "osrm", day: 0), "0", "nx", "px", "1"],
             ["get", keyspace.stopsBefore(Self.job)], ["set", keyspace.stopsBefore(Self.job), "j", "px", "1"],
-            ["incr", keyspace.etaBudget(of: "osrm", day: 0)],
+            ["incr", keyspace.etaBudget(of: "osrm", day: 0)], ["pexpire", keyspace.etaBudget(of: "osrm", day: 0), "1"],
         ]
     }
 

@@ -73,17 +73,18 @@ package struct ETAStore: Sendable {
     /// - Returns: requests of that day, including this one. The count starts again if the live instance loses its data.
     package func count(_ service: String, day: Int64) -> EventLoopFuture<Int64> {
         let key = self.keyspace.etaBudget(of: service, day: day)
-        return self.live.send(["SET", .text(key), "0", "NX", "PX", .integer(Self.budgetLifetime.milliseconds)])
-            .flatMap { _ in self.live.send(["INCR", .text(key)]) }
-            .flatMapThrowing { answer in
-                guard let count = answer.integer, count > 0, count.isFence else {
-                    throw self.live.refusal(of: key, by: "INCR")
-                }
-                return count
+        let answer = self.live.send(["INCR", .text(key)])
+        // Each request sets the lifetime again: after a failover that lost it, the counter would otherwise stay for ever.
+        _ = self.live.send(["PEXPIRE", .text(key), .integer(Self.budgetLifetime.milliseconds)])
+        return answer.flatMapThrowing { answer in
+            guard let count = answer.integer, count > 0, count.isFence else {
+                throw self.live.refusal(of: key, by: "INCR")
             }
+            return count
+        }
     }
 
-    /// A day, plus one for gateways whose clocks differ.
+    /// After the last request. A day, plus one for gateways whose clocks differ.
     private static let budgetLifetime = Duration.seconds(172_800)
 
     /// A stored result, `<fence> <written_ms> <message>`.

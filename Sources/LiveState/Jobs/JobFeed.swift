@@ -75,7 +75,7 @@ package struct JobFeed: Sendable {
     /// Stops a job's positions and notifies its followers of the reason.
     ///
     /// - Parameters:
-    ///   - rider: closes the feed only if this rider shares its position; `nil` for any rider.
+    ///   - rider: closes the feed only if this rider shares its position; `nil` for any rider, and for a lost feed.
     ///   - fence: decisions below it can no longer open the feed; `nil` to keep the stored fence.
     package func close(
         _ job: JobID, of rider: PersonID? = nil, because reason: EndReason, fence: Int64? = nil, endsJob: Bool = false

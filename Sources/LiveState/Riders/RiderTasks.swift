@@ -57,6 +57,8 @@ extension Riders {
         case unchanged(version: Int64)
         case noSuchRider
         case otherRequest
+
+        package var isReleased: Bool { if case .released = self { true } else { false } }
     }
 
     /// Releases a rider's task, because it has ended or is handed over to another rider.

@@ -121,8 +121,8 @@ final class RiderSweep {
         var job: JobID
         /// The rider that has it.
         var owner: PersonID?
-        /// The number of tasks that were released: 0 or 1.
-        var released: Int
+        /// What became of it, if it had to be released.
+        var releases: [Riders.Release]
     }
 
     /// Releases tasks whose jobs have finished or belong to another rider. A gateway that stopped between two writes
@@ -135,9 +135,9 @@ final class RiderSweep {
         return riders.tasks(in: zone).flatMap { tasks in
             let looks = tasks.shuffled().prefix(Self.maxTasksCompared).map { job in
                 riders.owner(of: job, in: zone).flatMap { rider -> EventLoopFuture<ComparedTask> in
-                    let released = rider.map { jobs.releaseStaleTasks([job], of: $0, in: zone) }
-                    return (released ?? loop.makeSucceededFuture(0)).map {
-                        ComparedTask(job: job, owner: rider, released: $0)
+                    let releases = rider.map { jobs.releaseStaleTasks([job], of: $0, in: zone) }
+                    return (releases ?? loop.makeSucceededFuture([])).map {
+                        ComparedTask(job: job, owner: rider, releases: $0)
                     }
                 }
             }
@@ -150,14 +150,14 @@ final class RiderSweep {
                         // Usually the zone's list has the same tasks, which have just been compared.
                         let others = tasks.filter { owners[$0] != rider }
                         return others.isEmpty
-                            ? loop.makeSucceededFuture(0) : jobs.releaseStaleTasks(others, of: rider, in: zone)
+                            ? loop.makeSucceededFuture([]) : jobs.releaseStaleTasks(others, of: rider, in: zone)
                     }
                 }
                 return EventLoopFuture.whenAllSucceed(releases, on: loop).map {
-                    compared.map(\.released).reduce(0, +) + $0.reduce(0, +)
+                    compared.flatMap(\.releases) + $0.joined()
                 }
             }
-        }.map { bound.value.counts.add(.tasksReleased, $0) }
+        }.map { releases in bound.value.counts.add(.tasksReleased, releases.count(where: \.isReleased)) }
     }
 
     private func record(_ rider: PersonID, in zone: ZoneID, _ expiry: Riders.Expiry) {

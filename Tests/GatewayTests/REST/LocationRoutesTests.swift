@@ -145,6 +145,21 @@ import Testing
         }
     }
 
+    @Test func `after the live instance has lost its data, another rider cannot stop the trip`() async throws {
+        try await Self.travelling { gateway in
+            let keyspace = gateway.settings.liveState.keyspace
+            _ = try await gateway.client.send(["DEL", .text(keyspace.travel(of: JobID("job-1")!))]).get()
+            let other = try await gateway.rest("DELETE", "/api/v1/jobs/job-1/travel", by: "rider-2", .rider)
+            #expect(other.status == 404)
+            let answer = try await Self.send(gateway, Self.body([Self.now]))
+            #expect(answer.text.contains(#""accepted":["job-1"]"#), "\(answer)")
+            let off = try await gateway.rest("DELETE", "/api/v1/jobs/job-1/travel", by: "rider-1", .rider)
+            #expect(off.status == 200)
+            let state = try await gateway.feed.read(JobID("job-1")!).get()
+            #expect(state.isClosed)
+        }
+    }
+
     @Test func `batches over the rate limit are refused with a retry time`() async throws {
         try await Self.travelling(["job-1"], { $0.limits.positionsBurst = 2 }) { gateway in
             var answers: [RESTResponse] = []

@@ -1,6 +1,7 @@
 import EnrouteClient
 import EnrouteWire
 import HTTPValues
+import Jobs
 import LiveState
 import Logging
 import TestSupport
@@ -96,15 +97,25 @@ import Testing
                 }
                 try await gateway.register(.rider(1))
                 try await gateway.goOnline(.rider(1))
-                let tasks = keyspace.tasks(of: .rider(1), in: RunningGateway.rome)
-                try await gateway.client.run("HSET", tasks, "order-1", "accepted")
-                // Younger tasks may belong to an assignment in progress.
-                let longAgo = (WallClock.nowMilliseconds - 120_000) * 1000
-                let record = keyspace.rider(.rider(1), in: RunningGateway.rome)
-                try await gateway.client.run("HSET", record, "version", "\(longAgo)")
+                try await gateway.leaveTask("order-1", to: .rider(1))
                 try await becomes("the sweep has released it") {
                     try await gateway.riders.tasks(of: .rider(1), in: RunningGateway.rome).get().isEmpty
                 }
+            }
+        }
+    }
+
+    @Test func `a leftover task that two gateways release at the same time counts as one`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false, { $0.sweepPace = .seconds(3_600) }) { gateway in
+                try await gateway.register(.rider(1))
+                try await gateway.goOnline(.rider(1))
+                try await gateway.leaveTask("order-1", to: .rider(1))
+                let calls = [gateway.jobs(), gateway.jobs()].map {
+                    $0.releaseStaleTasks([JobID("order-1")!], of: .rider(1), in: RunningGateway.rome)
+                }
+                let releases = try await calls[0].get() + calls[1].get()
+                #expect(releases.count(where: \.isReleased) == 1, "\(releases)")
             }
         }
     }
@@ -147,6 +158,15 @@ extension RunningGateway {
     /// At most 1,000 changes.
     func changes(since version: Int64) async throws -> [RiderChange] {
         try await self.pool.read(Self.rome, since: version).get().changes ?? []
+    }
+
+    /// Gives a rider a task without a job, as a gateway leaves it that stops between two writes.
+    fileprivate func leaveTask(_ job: String, to rider: PersonID) async throws {
+        let keyspace = self.settings.liveState.keyspace
+        try await self.client.run("HSET", keyspace.tasks(of: rider, in: Self.rome), job, "accepted")
+        // Younger tasks may belong to an assignment in progress.
+        let longAgo = (WallClock.nowMilliseconds - 120_000) * 1000
+        try await self.client.run("HSET", keyspace.rider(rider, in: Self.rome), "version", "\(longAgo)")
     }
 
     /// The number of silent riders this gateway has found.
