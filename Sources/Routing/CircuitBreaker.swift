@@ -43,7 +43,10 @@ package struct CircuitBreaker: Hashable, Sendable {
     /// Reports that the permitted request was not sent, so another one may be.
     package mutating func requestNotSent() { self.isTrying = false }
 
+    /// Reports a success. Only a success of the trial request closes an open circuit breaker: a request that was sent
+    /// before it opened may succeed after the provider demanded a pause.
     package mutating func succeeded() {
+        guard self.restsUntil == nil || self.isTrying else { return }
         (self.failuresInARow, self.rests, self.restsUntil, self.isTrying) = (0, 0, nil, false)
     }
 

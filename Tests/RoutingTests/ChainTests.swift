@@ -51,6 +51,20 @@ import Testing
         #expect(!breaker.isOpen(now: Self.seconds(12)))
     }
 
+    @Test func `a request from before succeeds late, and the provider is still avoided for as long as it asked`() {
+        for late in [nil, ProviderFailure.noRoute] {
+            var breaker = CircuitBreaker()
+            let (first, second) = (breaker.mayAsk(now: 0), breaker.mayAsk(now: 0))
+            #expect(first && second)
+            breaker.failed(.throttled(retryAfterSeconds: 600), now: 0)
+            if let late { breaker.failed(late, now: Self.seconds(1)) } else { breaker.succeeded() }
+            #expect(breaker.isOpen(now: Self.seconds(599)), "\(String(describing: late))")
+            let isTried = breaker.mayAsk(now: Self.seconds(600))
+            breaker.succeeded()
+            #expect(isTried && !breaker.isOpen(now: Self.seconds(600)))
+        }
+    }
+
     @Test func `a success resets the count of failures`() {
         var breaker = CircuitBreaker()
         for _ in 0..<10 {
