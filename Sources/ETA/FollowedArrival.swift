@@ -278,6 +278,7 @@ struct FollowedArrival {
     mutating func finish(
         _ calculation: ArrivalTime.Calculation, by route: SourcedRoute?, now: UInt64, wall: Int64
     ) -> ArrivalEstimate? {
+        guard self.time.isRunning(calculation) else { return nil }
         guard let seconds = self.seconds(by: route) else {
             self.time.failed(calculation, now: now)
             // What was calculated before such a stop was listed does not count down.

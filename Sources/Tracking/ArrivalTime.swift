@@ -126,6 +126,9 @@ package struct ArrivalTime: Sendable {
         return calculation
     }
 
+    /// Whether the result of a calculation is still awaited: it is not too late, and the destination is still the same.
+    package func isRunning(_ calculation: Calculation) -> Bool { calculation == self.running }
+
     /// Records that a provider is queried although the interval is not over.
     package mutating func asked(_ calculation: Calculation) {
         guard calculation == self.running, calculation.reason != .due else { return }

@@ -113,6 +113,36 @@ import Tracking
         }
     }
 
+    @Test func `a late result for the former destination does not replace that for the new one`() throws {
+        var arrival = Self.arrival()
+        arrival.observe(Self.fix(Self.way[0], at: 0), now: Self.ns(0))
+        guard case .calculate(let former) = arrival.next(now: Self.ns(0), wall: Self.epoch) else {
+            Issue.record("no calculation")
+            return
+        }
+        arrival.setDestination(Self.way[3])
+        let eta = try #require(Self.calculate(&arrival, 1, by: nil))
+        arrival.received(eta, now: Self.ns(1))
+        let late = arrival.finish(former, by: try Self.route(), now: Self.ns(2), wall: Self.epoch + 2000)
+        #expect(late == nil && arrival.shown == eta)
+    }
+
+    @Test func `a result after the timeout is ignored, although the previous arrival time is still valid`() throws {
+        var arrival = Self.arrival()
+        arrival.observe(Self.fix(Self.way[0], at: 0), now: Self.ns(0))
+        let eta = try #require(Self.calculate(&arrival, 0, by: nil))
+        arrival.received(eta, now: Self.ns(0))
+        arrival.observe(Self.fix(Self.way[0], at: 60), now: Self.ns(60))
+        guard case .calculate(let slow) = arrival.next(now: Self.ns(60), wall: Self.epoch + 60_000) else {
+            Issue.record("no calculation")
+            return
+        }
+        let waiting = arrival.next(now: Self.ns(71), wall: Self.epoch + 71_000)
+        #expect(waiting == .wait)
+        let late = arrival.finish(slow, by: try Self.route(), now: Self.ns(72), wall: Self.epoch + 72_000)
+        #expect(late == nil && arrival.shown == eta)
+    }
+
     @Test func `a line that leads to another place is not a route of the job`() throws {
         let far = Coordinate(latitude: 48.3, longitude: 16.5)!
         let answer = try Self.route().answer
