@@ -16,7 +16,7 @@
 -- KEYS[3]  riders:{<zone>}:available       zset     the pool of available riders, by heartbeat, ms
 -- KEYS[4]  riders:{<zone>}:audit           stream   every change, trimmed to about 100,000
 -- KEYS[5]  riders:{<zone>}:changes         channel  the same changes, as messages
--- KEYS[6]  request:{<zone>}:<rider>:<id>   string   the reply to this request id, for 24 h
+-- KEYS[6]  request:{<zone>}:<rider>:<id>   string   the reply to this request id, for 24 h; a refusal, for 10 min
 -- KEYS[7]  riders:{<zone>}:tasks           hash     active task -> its rider
 -- ARGV[1]  zone                   1 to 64 of [A-Za-z0-9_-]
 -- ARGV[2]  rider                  1 to 64 of [A-Za-z0-9_-]
@@ -81,7 +81,9 @@ if stored then
 end
 local function reply(values)
   local text = fingerprint .. ' ' .. table.concat(values, ' ')
-  if request ~= '' then redis.call('SET', KEYS[6], text, 'PX', 86400000) end
+  -- The reason for a refusal may end, so the request is executed again after 10 min.
+  local lifetime = values[1] < 0 and 600000 or 86400000
+  if request ~= '' then redis.call('SET', KEYS[6], text, 'PX', lifetime) end
   return values
 end
 

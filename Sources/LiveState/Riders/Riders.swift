@@ -25,7 +25,7 @@ package struct Riders: Sendable {
     }
 
     /// Who requests a change, and the id of the request. A request is executed once; repetitions within 24 h receive the same
-    /// reply.
+    /// reply. A refusal is repeated for only 10 min, like that of a request with an `Idempotency-Key`.
     package struct Requester: Sendable, Hashable {
         package var actor: PersonID
         /// At most 128 printable characters; '' for none.
