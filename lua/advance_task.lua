@@ -83,13 +83,13 @@ local status, reachable, approved, capacity, heartbeat, device, version = unpack
 local function apply_change(change, job, reason)
   local tasks = redis.call('HLEN', KEYS[2])
   local available = status == 'online' and reachable == '1' and approved == '1' and tasks < tonumber(capacity)
-  if available then redis.call('ZADD', KEYS[3], heartbeat, rider) else redis.call('ZREM', KEYS[3], rider) end
   local last = redis.call('XREVRANGE', KEYS[4], '+', '-', 'COUNT', 1)[1]
   local previous = 0
   if last then
     local ms, rest = string.match(last[1], '^(%d+)%-(%d+)$')
     previous = ms * 1000 + rest
   end
+  if available then redis.call('ZADD', KEYS[3], heartbeat, rider) else redis.call('ZREM', KEYS[3], rider) end
   version = string.format('%.0f', math.max(previous + 1, micros))
   local prev, at, draining = string.format('%.0f', previous), string.format('%.0f', now), approved == '0' and tasks > 0
   local id = string.sub(version, 1, -4) .. '-' .. tonumber(string.sub(version, -3))

@@ -38,6 +38,9 @@ if not lifetime or lifetime % 1 ~= 0 or lifetime < 1 or lifetime > 86400000 then
   return redis.error_reply('ERR note_verdicts: lifetime_ms must be 1 to 86400000')
 end
 
+-- Read before the first write. Malformed data, including a value of another type, counts as travel mode that is off.
+local travel = redis.pcall('GET', KEYS[3])
+local deadline = type(travel) == 'string' and string.match(travel, '^%d+ (%d+) ') or '0'
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 for verdict, number in string.gmatch(counts, '([a-z_]+) (%-?%d+)') do
@@ -51,8 +54,6 @@ for name, value in string.gmatch(annotations, '([a-z_]+) ([a-z_-]+)') do
   redis.call('HSET', KEYS[1], name, value == '-' and '' or value)
   if name == 'sharing' then redis.call('HSET', KEYS[1], 'sharing_at', now) end
 end
-local travel = redis.call('GET', KEYS[3])
-local deadline = travel and string.match(travel, '^%d+ (%d+) ') or '0'
 if deadline == '0' then lifetime = math.min(lifetime, 60000) end
 redis.call('PEXPIRE', KEYS[1], lifetime)
 if message ~= '' then redis.call('SPUBLISH', KEYS[2], message) end

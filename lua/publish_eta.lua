@@ -46,9 +46,9 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local left = tonumber(deadline) - now
 if left <= 0 then return {-1} end
 
-local stored = redis.call('GET', KEYS[2])
-if stored then
-  -- A malformed entry has no fence and is replaced.
+local stored = redis.pcall('GET', KEYS[2])
+-- A malformed entry, including a value of another type, has no fence and is replaced.
+if type(stored) == 'string' then
   local stored_fence, written = string.match(stored, '^(%d+) (%d+) ')
   -- If the clock was set back, the age would be negative.
   local age = math.max(0, now - tonumber(written or '0'))

@@ -18,7 +18,8 @@
 -- ARGV[4]  request                id of the request, 0 to 128 printable characters; '' for none
 -- ARGV[5]  device                 the rider's device, 1 to 64 of [A-Za-z0-9_-], or '' when it is unknown
 -- ARGV[6]  reason                 shown to people, 0 to 200 bytes without control characters
--- Errors   'ERR set_rider_offline: ...' on a bad argument; nothing is written.
+-- Errors   'ERR set_rider_offline: ...' on a bad argument; nothing is written. The same when KEYS[1] holds
+--          malformed data.
 -- Returns  {1, version} offline   {2, version} already offline   {0} no such rider in the zone
 --          {-1, job, ...} it has these tasks and stays online   {-9} the request id was used for a different call
 -- Cost     O(log riders + tasks) plus one SPUBLISH
@@ -74,18 +75,22 @@ local record = redis.call('HMGET', KEYS[1],
   'status', 'reachable', 'approved', 'capacity', 'heartbeat', 'device', 'version')
 if not record[1] then return {0} end
 local status, reachable, approved, capacity, heartbeat, device, version = unpack(record)
+local is_complete = reachable and approved and heartbeat and device and version
+if not is_complete or not string.match(capacity or '', '^%d%d?%d?$') then
+  return redis.error_reply('ERR set_rider_offline: KEYS[1] holds malformed data')
+end
 -- Identical in every script that changes a rider: derives from the record whether the rider is in the pool, gives the
 -- change its version, appends it to the log and publishes it.
 local function apply_change(change, job, reason)
   local tasks = redis.call('HLEN', KEYS[2])
   local available = status == 'online' and reachable == '1' and approved == '1' and tasks < tonumber(capacity)
-  if available then redis.call('ZADD', KEYS[3], heartbeat, rider) else redis.call('ZREM', KEYS[3], rider) end
   local last = redis.call('XREVRANGE', KEYS[4], '+', '-', 'COUNT', 1)[1]
   local previous = 0
   if last then
     local ms, rest = string.match(last[1], '^(%d+)%-(%d+)$')
     previous = ms * 1000 + rest
   end
+  if available then redis.call('ZADD', KEYS[3], heartbeat, rider) else redis.call('ZREM', KEYS[3], rider) end
   version = string.format('%.0f', math.max(previous + 1, micros))
   local prev, at, draining = string.format('%.0f', previous), string.format('%.0f', now), approved == '0' and tasks > 0
   local id = string.sub(version, 1, -4) .. '-' .. tonumber(string.sub(version, -3))
@@ -109,6 +114,9 @@ local jobs = redis.call('HKEYS', KEYS[2])
 if #jobs > 0 then return reply({-1, unpack(jobs)}) end
 status, reachable = 'offline', '0'
 if new_device ~= '' then device = new_device end
+-- Fails before the first write if the key is of another type.
+redis.call('ZSCORE', KEYS[7], rider)
+apply_change('offline', '', reason)
 redis.call('ZREM', KEYS[7], rider)
 redis.call('HSET', KEYS[1], 'status_at', string.format('%.0f', now), 'reason', reason)
-return reply({1, apply_change('offline', '', reason)})
+return reply({1, version})

@@ -18,7 +18,8 @@
 -- ARGV[4]  request                id of the request, 0 to 128 printable characters; '' for none
 -- ARGV[5]  device                 the rider's device, 1 to 64 of [A-Za-z0-9_-], or '' when it is unknown
 -- ARGV[6]  reach_ms               ms after a heartbeat for which a rider counts as reachable, 1 to 86,400,000
--- Errors   'ERR set_rider_online: ...' on a bad argument; nothing is written.
+-- Errors   'ERR set_rider_online: ...' on a bad argument; nothing is written. The same when KEYS[1] holds
+--          malformed data.
 -- Returns  {1, version} online   {2, version} already online, nothing changed   {0} no such rider in the zone
 --          {-1, version} not approved   {-9} the request id was used for a different call
 -- Cost     O(log riders) plus one SPUBLISH
@@ -75,18 +76,22 @@ local record = redis.call('HMGET', KEYS[1],
   'status', 'reachable', 'approved', 'capacity', 'heartbeat', 'device', 'version')
 if not record[1] then return {0} end
 local status, reachable, approved, capacity, heartbeat, device, version = unpack(record)
+local is_complete = reachable and approved and heartbeat and device and version
+if not is_complete or not string.match(capacity or '', '^%d%d?%d?$') then
+  return redis.error_reply('ERR set_rider_online: KEYS[1] holds malformed data')
+end
 -- Identical in every script that changes a rider: derives from the record whether the rider is in the pool, gives the
 -- change its version, appends it to the log and publishes it.
 local function apply_change(change, job, reason)
   local tasks = redis.call('HLEN', KEYS[2])
   local available = status == 'online' and reachable == '1' and approved == '1' and tasks < tonumber(capacity)
-  if available then redis.call('ZADD', KEYS[3], heartbeat, rider) else redis.call('ZREM', KEYS[3], rider) end
   local last = redis.call('XREVRANGE', KEYS[4], '+', '-', 'COUNT', 1)[1]
   local previous = 0
   if last then
     local ms, rest = string.match(last[1], '^(%d+)%-(%d+)$')
     previous = ms * 1000 + rest
   end
+  if available then redis.call('ZADD', KEYS[3], heartbeat, rider) else redis.call('ZREM', KEYS[3], rider) end
   version = string.format('%.0f', math.max(previous + 1, micros))
   local prev, at, draining = string.format('%.0f', previous), string.format('%.0f', now), approved == '0' and tasks > 0
   local id = string.sub(version, 1, -4) .. '-' .. tonumber(string.sub(version, -3))
@@ -106,15 +111,19 @@ local function apply_change(change, job, reason)
 end
 
 if approved ~= '1' then return reply({-1, version}) end
-local is_changed = status ~= 'online' or reachable ~= '1' or new_device ~= '' and new_device ~= device
+-- Fails before the first write if the key is of another type.
+redis.call('ZSCORE', KEYS[7], rider)
+local was_online = status == 'online'
+local is_changed = not was_online or reachable ~= '1' or new_device ~= '' and new_device ~= device
 heartbeat = string.format('%.0f', now)
-redis.call('ZADD', KEYS[7], now + reach, rider)
-if status ~= 'online' then redis.call('HSET', KEYS[1], 'status_at', heartbeat, 'reason', '') end
-if not is_changed then
-  redis.call('HSET', KEYS[1], 'heartbeat', heartbeat)
+if is_changed then
+  status, reachable = 'online', '1'
+  if new_device ~= '' then device = new_device end
+  apply_change('online', '', '')
+else
   redis.call('ZADD', KEYS[3], 'XX', heartbeat, rider)
-  return reply({2, version})
+  redis.call('HSET', KEYS[1], 'heartbeat', heartbeat)
 end
-status, reachable = 'online', '1'
-if new_device ~= '' then device = new_device end
-return reply({1, apply_change('online', '', '')})
+redis.call('ZADD', KEYS[7], now + reach, rider)
+if not was_online then redis.call('HSET', KEYS[1], 'status_at', heartbeat, 'reason', '') end
+return reply({is_changed and 1 or 2, version})

@@ -51,6 +51,22 @@ import Testing
         }
     }
 
+    @Test(arguments: [["SET", "here"], ["SET", "3 x rider-1"], ["RPUSH", "a list"]])
+    func `malformed data of travel mode counts as off: the results are stored for a minute`(planted: [String])
+        async throws
+    {
+        try await Stage.set { stage in
+            let key = stage.keyspace.verdicts(of: Stage.job)
+            try await stage.client.run(planted[0], stage.travelKey, planted[1])
+            let answer = try await self.note(
+                stage, "accepted 1", "unavailable network", Self.message, lifetime: "3600000")
+            #expect(answer == .answer(1))
+            #expect(try await stage.client.run("HGET", key, "accepted").text == "1")
+            #expect((50_000...60_000).contains(try await stage.client.timeLeft(of: key)))
+            #expect(try await stage.subscriber.messages.next().payload == Array(Self.message.utf8))
+        }
+    }
+
     @Test func `stored results are read back, and a job without any has none`() async throws {
         try await Stage.set { stage in
             let notes = ValidationSummaryStore(live: stage.client, settings: stage.settings)

@@ -59,6 +59,19 @@ import Testing
         }
     }
 
+    @Test(arguments: [["SET", "here"], ["SET", "1 x {}"], ["RPUSH", "a list"]])
+    func `malformed data in place of an estimate is replaced at once`(planted: [String]) async throws {
+        try await Stage.set { stage in
+            try await self.open(stage)
+            try await stage.client.run(planted[0], stage.keyspace.eta(of: Stage.job), planted[1])
+            let told = try await self.store(stage).publish(
+                Self.estimate, of: Stage.job, by: Stage.rider, minAge: .seconds(3600)
+            ).get()
+            #expect(told == .published)
+            #expect(try await stage.feed.read(Stage.job).get().eta == Self.estimate)
+        }
+    }
+
     @Test func `no estimate is published for a rider that does not share its position for the job`() async throws {
         try await Stage.set { stage in
             let store = self.store(stage)
