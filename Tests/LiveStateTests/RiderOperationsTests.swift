@@ -28,7 +28,7 @@ import Testing
             let heartbeat = try #require(try await stage.record()?.heartbeat)
             #expect(try await self.answer(to: "Available riders in berlin", stage) == "rider-1 \(heartbeat)")
             #expect(try await self.answer(to: "Why rider-1 cannot go offline", stage) == "job-7 accepted")
-            #expect(try await self.answer(to: "The rider that has the job as a task", stage) == "rider-1")
+            #expect(try await self.answer(to: "The rider who has the job as a task", stage) == "rider-1")
             let record = try await self.answer(to: "Why rider-1 is not available", stage)
             #expect(record.contains("status online reachable 1 approved 1 capacity 2"))
             let today = try await self.answer(to: "Today's changes of rider-1", stage)

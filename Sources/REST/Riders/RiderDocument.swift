@@ -1,4 +1,4 @@
-// A rider as REST returns it.
+// A rider, as REST returns it to services and operations staff.
 
 internal import EnrouteWire
 internal import Jobs

@@ -156,10 +156,12 @@ import Testing
                 try await client.eventLoop.submit {
                     stage.value.arrivals.received(
                         position: position.withUnsafeBytes { Frame.text($0) }, of: Self.job)
-                    for _ in 0..<20 { stage.value.passSecond() }
                 }.get()
-                // Stops, lease and result are three requests, one after the other on this connection.
-                for _ in 0..<4 { _ = try await feed.read(Self.job).get() }
+                for _ in 0..<20 {
+                    try await client.eventLoop.submit { stage.value.passSecond() }.get()
+                    // Stops, lease and result are three requests, one after the other on this connection.
+                    for _ in 0..<4 { _ = try await feed.read(Self.job).get() }
+                }
                 return try #require(try await feed.read(Self.job).get().eta)
             }
             try await client.eventLoop.submit {
