@@ -127,6 +127,8 @@ import Testing
                 let answer = try await Self.note(gateway, by: person, role)
                 #expect(answer.status == status, "\(role): \(answer)")
             }
+            let blank = try await Self.note(gateway, #"{"note":" \n "}"#)
+            #expect(blank.status == 422 && blank.text.contains("not only spaces"), "\(blank)")
             for bad in [#"{"note":" "}"#, #"{"note":"a\u202eb"}"#, "{}", #"{"note":7}"#] {
                 let refused = try await Self.note(gateway, bad)
                 #expect(refused.status == 422 && refused.member("code") == "unprocessable", "\(bad): \(refused)")
