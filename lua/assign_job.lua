@@ -5,6 +5,8 @@
 -- again has only the time that was left: `deadline_of:<rider>` in the record stores each rider's deadline, so passing a
 -- job back and forth does not extend the limit.
 --
+-- A new customer starts without a note for the rider: the stored one is the former customer's.
+--
 -- Before it calls this script, the gateway closes the live half of the job with the fence that this script issues. `expected`
 -- ensures that no other decision was made in between, so nothing from the old rider is published once the job has moved.
 --
@@ -94,6 +96,7 @@ if record[2] ~= rider then
   if used ~= '' then redis.call('HSET', KEYS[1], 'deadline_of:' .. record[2], used) end
   redis.call('HSET', KEYS[1], 'travel_active', '0', 'travel_deadline', record[7] or '')
 end
+if record[3] ~= customer then redis.call('HSET', KEYS[1], 'customer_note', '') end
 redis.call('PEXPIRE', KEYS[1], retention)
 redis.call('PEXPIRE', KEYS[2], retention)
 redis.call('SPUBLISH', KEYS[3], '{"type":"assigned"}')

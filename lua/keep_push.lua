@@ -2,7 +2,7 @@
 -- keep_push: store or remove the push subscription of a browser, which is notified when the rider of a job is near.
 --
 -- The browser of a link viewer is stored under link-<id>. Fewer of these are allowed, so that link viewers leave room for the
--- job's customer.
+-- job's customer. Browsers that have lost access to the job, for example those of a former customer, release their places.
 --
 -- The caller has read the job's record and checked that the customer has access to it. If a later decision about the job,
 -- such as its erasure, has reached the live instance since (close_feed), nothing is stored.
@@ -17,17 +17,19 @@
 -- ARGV[5]  by_link                '1' for a link viewer, otherwise '0'; ignored for a removal
 -- ARGV[6]  most_by_link           how many of them may belong to link viewers, 1 to 100
 -- ARGV[7]  fence                  of the record as the caller read it, 1 to 15 digits; ignored for a removal
+-- ARGV[8]  outdated               subscriptions to remove first, as stored: of browsers without access, joined by line feeds,
+--                                 at most 204,900 bytes; '' for none; ignored for a removal
 -- Errors   'ERR keep_push: ...' on a bad argument; nothing is written.
 -- Returns  {1} stored, or removed   {0} the job has the maximum number of subscriptions
 --          {-1} a later decision exists: read the record again
 -- Cost     O(subscriptions)
 
-if #KEYS ~= 2 or #ARGV ~= 7 then
-  return redis.error_reply('ERR keep_push: takes 2 keys and 7 arguments')
+if #KEYS ~= 2 or #ARGV ~= 8 then
+  return redis.error_reply('ERR keep_push: takes 2 keys and 8 arguments')
 end
 local id, subscription = ARGV[1], ARGV[2]
 local lifetime, most = tonumber(ARGV[3]), tonumber(ARGV[4])
-local by_link, most_by_link, fence = ARGV[5], tonumber(ARGV[6]), ARGV[7]
+local by_link, most_by_link, fence, outdated = ARGV[5], tonumber(ARGV[6]), ARGV[7], ARGV[8]
 if #id > 59 or not string.match(id, '^[%w_-]+$') then
   return redis.error_reply('ERR keep_push: id must be 1 to 59 of [A-Za-z0-9_-]')
 end
@@ -50,6 +52,9 @@ end
 if #fence > 15 or not string.match(fence, '^%d+$') then
   return redis.error_reply('ERR keep_push: fence must be 1 to 15 digits')
 end
+if #outdated > 204900 then
+  return redis.error_reply('ERR keep_push: outdated must be at most 204900 bytes')
+end
 
 local mine, link = id, 'link-' .. id
 if subscription == '' then
@@ -62,6 +67,15 @@ local latest = type(travel) == 'string' and string.match(travel, '^(%d+) ')
 if latest and #latest <= 15 and tonumber(latest) > tonumber(fence) then return {-1} end
 local field, other = mine, link
 if by_link == '1' then field, other = link, mine end
+-- An entry that was replaced since the caller read it differs, and stays.
+if outdated ~= '' then
+  local is_outdated = {}
+  for stored in string.gmatch(outdated, '[^\n]+') do is_outdated[stored] = true end
+  local entries = redis.call('HGETALL', KEYS[1])
+  for index = 1, #entries, 2 do
+    if is_outdated[entries[index + 1]] then redis.call('HDEL', KEYS[1], entries[index]) end
+  end
+end
 -- The browser's own entry is replaced.
 local own = redis.call('HEXISTS', KEYS[1], mine) + redis.call('HEXISTS', KEYS[1], link)
 if redis.call('HLEN', KEYS[1]) - own >= most then return {0} end

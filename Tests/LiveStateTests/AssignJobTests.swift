@@ -57,6 +57,20 @@ import Testing
         }
     }
 
+    @Test func `a new customer removes the former customer's note, and a new rider keeps it`() async throws {
+        try await Stage.set { stage in
+            try await stage.createJob()
+            let note = try #require(CustomerNote("Gate code 4711"))
+            #expect(try await stage.ledger.note(note, on: Stage.job, of: nil).get().value == .changed)
+            #expect(try await self.assign(stage) == .answer(1, 1))
+            #expect(try await stage.record("rider", "customer_note") == ["rider-2", "Gate code 4711"])
+            let passedOn = try await self.assign(stage) { ($0[0], $0[2]) = ("1", "customer-2") }
+            #expect(passedOn == .answer(1, 2))
+            #expect(try await stage.record("customer", "customer_note") == ["customer-2", ""])
+            #expect(try await stage.ledger.recover(Stage.job).get()?.record.customerNote == nil)
+        }
+    }
+
     @Test func `an assignment based on an old fence is refused, and an unchanged one is not published`() async throws {
         try await Stage.set { stage in
             try await stage.createJob(through: Stage.statusesUntilTransit)

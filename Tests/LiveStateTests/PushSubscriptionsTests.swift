@@ -115,6 +115,30 @@ import Testing
         }
     }
 
+    @Test func `browsers that have lost access release their places, unless they were replaced meanwhile`() async throws
+    {
+        try await Stage.set { stage in
+            let (store, key) = Self.store(stage)
+            let most = Int(PushSubscriptions.most)
+            for number in 2...most {
+                #expect(try await store.add(Self.subscription(number), to: Stage.job, asOf: 1).get() == .added)
+            }
+            try await stage.client.run("HSET", key, "a", "not JSON")
+            let stored = try await store.read(of: Stage.job).get()
+            #expect(stored.count == most && stored.count { $0.waiting == nil } == 1)
+            var other = Self.grant
+            other.person = PersonID("dora")!
+            #expect(try await store.add(Self.subscription(2, by: other), to: Stage.job, asOf: 1).get() == .added)
+            let added = try await store.add(
+                Self.subscription(0, by: other), to: Stage.job, asOf: 1, removing: stored
+            ).get()
+            #expect(added == .added)
+            #expect(try await stage.client.run("HLEN", key) == .integer(2))
+            let taken = try await store.take(from: Stage.job).get()
+            #expect(Set(taken) == [Self.subscription(0, by: other), Self.subscription(2, by: other)])
+        }
+    }
+
     private static func viewer(of link: Character) -> Grant {
         Grant(
             person: PersonID("anna")!, role: .customer, job: Stage.job,
@@ -143,15 +167,16 @@ import Testing
             let (store, key) = Self.store(stage)
             #expect(try await store.add(Self.subscription(1), to: Stage.job, asOf: 1).get() == .added)
             for arguments in [
-                ["", "{}", "1000", "10", "0", "5", "1"], ["a b", "{}", "1000", "10", "0", "5", "1"],
-                ["a", "text", "1000", "10", "0", "5", "1"], ["a", "{}", "0", "10", "0", "5", "1"],
-                ["a", "{}", "1000000000001", "10", "0", "5", "1"],
-                ["a", "{\(String(repeating: " ", count: 2_048))}", "1000", "10", "0", "5", "1"],
-                ["a", "{}", "1000", "101", "0", "5", "1"], ["a", "{}", "1000", "10", "2", "5", "1"],
-                ["a", "{}", "1000", "10", "1", "0", "1"], ["a", "{}", "1000", "10"],
-                ["a", "{}", "1000", "10", "0", "5"], ["a", "{}", "1000", "10", "0", "5", "x"],
-                ["a", "{}", "1000", "10", "0", "5", "1234567890123456"],
-                [String(repeating: "a", count: 60), "{}", "1000", "10", "0", "5", "1"],
+                ["", "{}", "1000", "10", "0", "5", "1", ""], ["a b", "{}", "1000", "10", "0", "5", "1", ""],
+                ["a", "text", "1000", "10", "0", "5", "1", ""], ["a", "{}", "0", "10", "0", "5", "1", ""],
+                ["a", "{}", "1000000000001", "10", "0", "5", "1", ""],
+                ["a", "{\(String(repeating: " ", count: 2_048))}", "1000", "10", "0", "5", "1", ""],
+                ["a", "{}", "1000", "101", "0", "5", "1", ""], ["a", "{}", "1000", "10", "2", "5", "1", ""],
+                ["a", "{}", "1000", "10", "1", "0", "1", ""], ["a", "{}", "1000", "10"],
+                ["a", "{}", "1000", "10", "0", "5", "1", String(repeating: "a", count: 204_901)],
+                ["a", "{}", "1000", "10", "0", "5", "1"], ["a", "{}", "1000", "10", "0", "5", "x", ""],
+                ["a", "{}", "1000", "10", "0", "5", "1234567890123456", ""],
+                [String(repeating: "a", count: 60), "{}", "1000", "10", "0", "5", "1", ""],
             ] {
                 try await stage.leavesEverythingUnchanged {
                     await #expect(throws: RedisError.self) {

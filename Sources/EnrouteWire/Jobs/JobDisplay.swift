@@ -137,18 +137,22 @@ public struct JobDisplayDescription: Decodable, Sendable {
     public func display() throws(InvalidDescription) -> JobDisplay {
         if let orderNumber, !ShownText.isLine(orderNumber, longest: JobDisplay.longestNumber) {
             throw InvalidDescription(
-                reason: "display.orderNumber must be 1 to \(JobDisplay.longestNumber) printable characters.")
+                reason:
+                    "display.orderNumber must be 1 to \(JobDisplay.longestNumber) printable characters, "
+                    + "not only spaces.")
         }
         guard (self.items ?? []).count <= JobDisplay.maxItems,
             (self.items ?? []).allSatisfy({ ShownText.isLine($0, longest: JobDisplay.longestItem) })
         else {
             throw InvalidDescription(
                 reason: "display.items must be at most \(JobDisplay.maxItems) texts of 1 to "
-                    + "\(JobDisplay.longestItem) printable characters.")
+                    + "\(JobDisplay.longestItem) printable characters, not only spaces.")
         }
         if let note, !ShownText.isParagraph(note, longest: JobDisplay.longestNote) {
             throw InvalidDescription(
-                reason: "display.note must be 1 to \(JobDisplay.longestNote) printable characters or line breaks.")
+                reason:
+                    "display.note must be 1 to \(JobDisplay.longestNote) printable characters or line breaks, "
+                    + "not only spaces.")
         }
         var period: TimeWindow?
         if let window {

@@ -104,10 +104,13 @@ public struct VendorDescription: Decodable, Sendable {
         }
         if let address, !ShownText.isParagraph(address, longest: GeocodedAddress.longest) {
             throw Impossible(
-                reason: "vendor.address must be 1 to \(GeocodedAddress.longest) printable characters or line breaks.")
+                reason:
+                    "vendor.address must be 1 to \(GeocodedAddress.longest) printable characters or line breaks, "
+                    + "not only spaces.")
         }
         if let name, !ShownText.isLine(name, longest: PickupPlace.longestName) {
-            throw Impossible(reason: "vendor.name must be 1 to \(PickupPlace.longestName) printable characters.")
+            throw Impossible(
+                reason: "vendor.name must be 1 to \(PickupPlace.longestName) printable characters, not only spaces.")
         }
         return PickupPlace(place: place, name: self.name, address: self.address)
     }

@@ -83,7 +83,8 @@ public struct RecipientDescription: Decodable, Sendable {
             ("floor", self.floor, Recipient.longestFloor),
         ]
         for case (let name, let text?, let longest) in lines where !ShownText.isLine(text, longest: longest) {
-            throw InvalidDescription(reason: "recipient.\(name) must be 1 to \(longest) printable characters.")
+            throw InvalidDescription(
+                reason: "recipient.\(name) must be 1 to \(longest) printable characters, not only spaces.")
         }
         if let contact, !ShownText.isContact(contact) {
             throw InvalidDescription(

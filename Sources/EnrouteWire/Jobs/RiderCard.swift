@@ -103,10 +103,12 @@ public struct RiderCardDescription: Decodable, Sendable {
     /// - Returns: the card; empty if no member is given.
     public func card() throws(InvalidDescription) -> RiderCard {
         if let name, !ShownText.isLine(name, longest: RiderCard.longestName) {
-            throw InvalidDescription(reason: "card.name must be 1 to \(RiderCard.longestName) printable characters.")
+            throw InvalidDescription(
+                reason: "card.name must be 1 to \(RiderCard.longestName) printable characters, not only spaces.")
         }
         if let plate, !ShownText.isLine(plate, longest: RiderCard.longestPlate) {
-            throw InvalidDescription(reason: "card.plate must be 1 to \(RiderCard.longestPlate) printable characters.")
+            throw InvalidDescription(
+                reason: "card.plate must be 1 to \(RiderCard.longestPlate) printable characters, not only spaces.")
         }
         if let photo, !ShownText.isHTTPS(photo, longest: RiderCard.longestURL) {
             throw InvalidDescription(

@@ -60,6 +60,17 @@ package struct PushSubscriptions: Sendable {
         }
     }
 
+    /// A browser as the live instance stores it.
+    package struct Stored: Sendable {
+        fileprivate let text: [UInt8]
+        /// `nil` if it is malformed.
+        package let waiting: Waiting?
+
+        fileprivate init(_ text: [UInt8]) {
+            (self.text, self.waiting) = (text, try? JSONDecoder().decode(Waiting.self, from: Data(text)))
+        }
+    }
+
     /// Maximum number of browsers per job.
     package static let most: Int64 = 10
     /// Maximum number of browsers of link viewers, so that some remain for the job's customer.
@@ -87,23 +98,27 @@ package struct PushSubscriptions: Sendable {
 
     /// Stores a browser. Safe to repeat.
     ///
-    /// - Parameter fence: of the job's record that the caller used to check the customer's access.
+    /// - Parameters:
+    ///   - fence: of the job's record that the caller used to check the customer's access.
+    ///   - outdated: browsers that have lost access. They are removed first, unless they were replaced since.
     /// - Throws: (in the future) `RedisError`.
-    package func add(_ waiting: Waiting, to job: JobID, asOf fence: Int64) -> EventLoopFuture<Addition> {
+    package func add(
+        _ waiting: Waiting, to job: JobID, asOf fence: Int64, removing outdated: [Stored] = []
+    ) -> EventLoopFuture<Addition> {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
         guard let text = try? encoder.encode(waiting) else { preconditionFailure("texts can be encoded") }
         return self.keep(
-            Array(text), endpoint: waiting.subscription.endpoint, isByLink: waiting.isByLink, of: job, fence)
+            Array(text), endpoint: waiting.subscription.endpoint, isByLink: waiting.isByLink, of: job, fence, outdated)
     }
 
     /// Removes a browser. Safe to repeat. The caller checks access to the job.
     package func remove(endpoint: String, from job: JobID) -> EventLoopFuture<Void> {
-        self.keep([], endpoint: endpoint, isByLink: false, of: job, 0).map { _ in }
+        self.keep([], endpoint: endpoint, isByLink: false, of: job, 0, []).map { _ in }
     }
 
     private func keep(
-        _ text: [UInt8], endpoint: String, isByLink: Bool, of job: JobID, _ fence: Int64
+        _ text: [UInt8], endpoint: String, isByLink: Bool, of job: JobID, _ fence: Int64, _ outdated: [Stored]
     ) -> EventLoopFuture<Addition> {
         let id = SHA256.hash(data: Array(endpoint.utf8)).prefix(16).hexadecimal
         return self.live.evaluate(
@@ -111,6 +126,7 @@ package struct PushSubscriptions: Sendable {
             arguments: [
                 .text(id), .bytes(text), .integer(self.lifetime.milliseconds), .integer(Self.most),
                 .integer(isByLink ? 1 : 0), .integer(Self.mostByLink), .integer(fence),
+                .bytes(Array(outdated.map(\.text).joined(separator: [UInt8(ascii: "\n")]))),
             ]
         ).flatMapThrowing { answer in
             switch answer.array?.first?.integer {
@@ -127,14 +143,19 @@ package struct PushSubscriptions: Sendable {
         self.live.send(["HLEN", .text(self.keyspace.push(of: job))]).map { ($0.integer ?? 0) > 0 }
     }
 
+    /// Returns the browsers of a job.
+    package func read(of job: JobID) -> EventLoopFuture<[Stored]> {
+        self.live.send(["HVALS", .text(self.keyspace.push(of: job))]).map { answer in
+            (answer.array ?? []).prefix(Int(Self.most)).compactMap { $0.bytes.map(Stored.init) }
+        }
+    }
+
     /// Removes the browsers of a job and returns them. Malformed ones are left out.
     package func take(from job: JobID) -> EventLoopFuture<[Waiting]> {
         self.live.evaluate(
             Scripts.takePush, keys: [self.keyspace.push(of: job)], arguments: [.integer(Self.most)]
         ).map { answer in
-            (answer.array ?? []).compactMap { entry in
-                entry.bytes.flatMap { try? JSONDecoder().decode(Waiting.self, from: Data($0)) }
-            }
+            (answer.array ?? []).compactMap { $0.bytes.flatMap { Stored($0).waiting } }
         }
     }
 }

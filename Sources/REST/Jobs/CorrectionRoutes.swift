@@ -32,8 +32,8 @@ extension Routes {
             let body = try await self.body(CorrectionBody.self, request, context)
             guard CorrectedStatus.isReason(body.reason) else {
                 throw Self.unprocessable(
-                    "reason must be one line of 1 to \(CorrectedStatus.longestReason) characters that says why the "
-                        + "status was wrong.")
+                    "reason must be one line of 1 to \(CorrectedStatus.longestReason) characters, not only spaces, "
+                        + "that says why the status was wrong.")
             }
             let correction = StatusCorrection(
                 to: try Self.status(body.status), because: body.reason, by: grant.person, request: attempt.key)

@@ -34,7 +34,8 @@ extension Routes {
         let note = CustomerNote(text)
         guard note != nil || text.isEmpty else {
             throw Self.unprocessable(
-                "note must be 1 to \(CustomerNote.longest) printable characters or line breaks, or empty to remove it.")
+                "note must be 1 to \(CustomerNote.longest) printable characters or line breaks, not only spaces, or empty "
+                    + "to remove it.")
         }
         try await self.require(JobCondition(request), of: job, by: grant)
         let customer = grant.role == .customer ? grant.person : nil

@@ -49,8 +49,8 @@ extension Routes {
         let text = try await self.body(NoteBody.self, request, context).text
         guard OperationsNote.isNote(text) else {
             throw Self.unprocessable(
-                "text must be 1 to \(OperationsNote.longest) printable characters or line breaks. To remove the note, use "
-                    + "DELETE.")
+                "text must be 1 to \(OperationsNote.longest) printable characters or line breaks, not only spaces. To "
+                    + "remove the note, use DELETE.")
         }
         let change = try await self.change(text, job, grant)
         let note: OperationsNote? =

@@ -69,7 +69,7 @@ extension Routes {
                     code: .illegalTransition, message: "The job is \(record.status.rawValue); no rider will come.",
                     status: record.status))
         }
-        switch try await self.result(of: self.services.push.add(waiting, to: job, asOf: record.fence)) {
+        switch try await self.add(waiting, to: job, record) {
         case .added: return
         case .full:
             throw Problem(
@@ -80,6 +80,42 @@ extension Routes {
         case .overtaken where attempt < Self.maxPushAttempts:
             try await self.add(waiting, to: job, grant, attempt: attempt + 1)
         case .overtaken: throw Problem(Refused.changedConcurrently)
+        }
+    }
+
+    /// Adds a browser. If the places are occupied, browsers that have lost access release theirs: nobody else can remove
+    /// them.
+    private func add(
+        _ waiting: PushSubscriptions.Waiting, to job: JobID, _ record: JobRecord
+    ) async throws -> PushSubscriptions.Addition {
+        let (push, fence) = (self.services.push, record.fence)
+        let result = try await self.result(of: push.add(waiting, to: job, asOf: fence))
+        guard result == .full else { return result }
+        let outdated = try await self.browsersWithoutAccess(to: job, of: record.customer)
+        guard !outdated.isEmpty else { return .full }
+        return try await self.result(of: push.add(waiting, to: job, asOf: fence, removing: outdated))
+    }
+
+    private func browsersWithoutAccess(
+        to job: JobID, of customer: PersonID
+    ) async throws -> [PushSubscriptions.Stored] {
+        var outdated: [PushSubscriptions.Stored] = []
+        for browser in try await self.result(of: self.services.push.read(of: job)) {
+            guard let waiting = browser.waiting, waiting.waits(at: WallClock.nowMilliseconds),
+                let grant = waiting.grant(for: job), try await self.mayFollow(grant, job, of: customer)
+            else {
+                outdated.append(browser)
+                continue
+            }
+        }
+        return outdated
+    }
+
+    private func mayFollow(_ grant: Grant, _ job: JobID, of customer: PersonID) async throws -> Bool {
+        do {
+            return try await self.services.mayFollow(grant, job, of: customer, self.revocations)
+        } catch {
+            throw Problem(Refused(error))
         }
     }
 }

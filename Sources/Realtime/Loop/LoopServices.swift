@@ -41,11 +41,21 @@ package struct LoopServices: Sendable {
     package func mayKnow(
         _ grant: Grant, that rider: PersonID, isNear job: JobID, _ revocations: Revocations
     ) async throws -> Bool {
-        guard try await !self.isRevocationStateStale(), !revocations.isRevoked(grant),
-            !revocations.hides(job, from: grant.role),
+        guard try await !self.isRevocationStateStale(),
             let record = try await self.jobs.ledger.recover(job).get()?.record,
-            record.customer == grant.person, record.rider == rider, record.status.end == nil
+            record.rider == rider, record.status.end == nil
         else { return false }
+        return try await self.mayFollow(grant, job, of: record.customer, revocations)
+    }
+
+    /// Whether a customer's stored grant still gives access to a job of this customer, as far as the gateway knows of
+    /// revocations.
+    package func mayFollow(
+        _ grant: Grant, _ job: JobID, of customer: PersonID, _ revocations: Revocations
+    ) async throws -> Bool {
+        guard grant.person == customer, !revocations.isRevoked(grant), !revocations.hides(job, from: grant.role) else {
+            return false
+        }
         guard let link = grant.link, !Self.hasExpired(grant) else { return true }
         // The link may have been deleted before it expired.
         return try await self.links.read(link).get()?.job == job

@@ -44,7 +44,7 @@ extension JobCommand {
             try JobCommand.checkStatus(self.status)
             guard CorrectedStatus.isReason(self.reason) else {
                 throw ValidationError(
-                    "--reason must be one line of 1 to \(CorrectedStatus.longestReason) characters.")
+                    "--reason must be one line of 1 to \(CorrectedStatus.longestReason) characters, not only spaces.")
             }
         }
 

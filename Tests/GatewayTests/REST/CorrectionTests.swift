@@ -211,6 +211,7 @@ import Testing
             for (status, reason, detail) in [
                 ("flying", "a", "status must be one of"), ("on_the_way", "a", "A delivery never has the status"),
                 ("in_transit", "", "reason must be one line"), ("in_transit", "  ", "reason must be one line"),
+                ("in_transit", "  ", "not only spaces"),
                 ("in_transit", "a\\nb", "reason must be one line"),
                 ("in_transit", String(repeating: "ä", count: 201), "reason must be one line"),
             ] {

@@ -89,6 +89,35 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("/assignment", #"{"customer":"dora"}"#), ("", #"{"kind":"delivery","customer":"dora"}"#),
+    ])
+    func `I7: nobody reads the former customer's note once the job has another customer`(
+        path: String, change: String
+    ) async throws {
+        try await Self.run(.links) { gateway in
+            _ = try await Self.order(gateway)
+            _ = try await Self.note(gateway)
+            try await gateway.connect("rider-1", .rider) { rider, shown in
+                try await rider.send(.subscribe(job: Self.order, since: nil))
+                #expect(try await shown.subscribed().customerNote?.text == Self.secret)
+                let changed = try await gateway.rest("PUT", "\(Self.path)\(path)", by: "orders", .service, change)
+                #expect(changed.status == 200, "\(changed)")
+                #expect(try await shown.reset().customerNote == nil)
+            }
+            let own = try await gateway.rest("GET", "/track/order-1", by: "dora", .customer)
+            #expect(own.text.contains(#""note":"""#) && !own.text.contains(Self.secret), "\(own)")
+            let link: String = try #require(
+                try await gateway.rest("POST", "\(Self.path)/links", by: "orders", .service).member("link"))
+            let viewed = try await Self.page(gateway, "Authorization: Link \(link)")
+            #expect(viewed.contains(#""note":"""#) && !viewed.contains(Self.secret), "\(viewed)")
+            for (person, role) in [("orders", Role.service), ("olga", .ops), ("rider-1", .rider)] {
+                let read = try await gateway.rest("GET", Self.path, by: person, role)
+                #expect(read.status == 200 && !read.text.contains(Self.secret), "\(role): \(read)")
+            }
+        }
+    }
+
     @Test func `others cannot write a note, and an ended job accepts none`() async throws {
         try await Self.run { gateway in
             let link = try await Self.order(gateway)
@@ -98,6 +127,8 @@ import Testing
                 let answer = try await Self.note(gateway, by: person, role)
                 #expect(answer.status == status, "\(role): \(answer)")
             }
+            let blank = try await Self.note(gateway, #"{"note":" \n "}"#)
+            #expect(blank.status == 422 && blank.text.contains("not only spaces"), "\(blank)")
             for bad in [#"{"note":" "}"#, #"{"note":"a\u202eb"}"#, "{}", #"{"note":7}"#] {
                 let refused = try await Self.note(gateway, bad)
                 #expect(refused.status == 422 && refused.member("code") == "unprocessable", "\(bad): \(refused)")

@@ -175,6 +175,47 @@ import Webhooks
         }
     }
 
+    @Test(arguments: Loss.allCases)
+    func `browsers whose customer has lost access leave their places to others`(loss: Loss) async throws {
+        try await Self.run { gateway, service in
+            _ = try await gateway.travellingJob()
+            let made = try await gateway.rest("POST", "/api/v1/jobs/job-1/links", by: "anna", .customer)
+            let secret: String = try #require(made.member("link"))
+            let id: String = try #require(made.member("id"))
+            let isByLink = [.linkIsRevoked, .linkIsDeleted].contains(loss)
+            func subscribe(_ number: Int, by person: String = "anna") async throws -> Int {
+                let body = Self.body(TestBrowser(), service, path: "\(number)")
+                guard isByLink else {
+                    return try await gateway.rest("PUT", "/api/v1/jobs/job-1/push", by: person, .customer, body).status
+                }
+                let header = "Authorization: Link \(secret)"
+                return try await gateway.rest("PUT", "/api/v1/jobs/job-1/push", as: nil, body, headers: [header]).status
+            }
+            let most = Int(isByLink ? PushSubscriptions.mostByLink : PushSubscriptions.most)
+            for number in 1...most { #expect(try await subscribe(number) == 200) }
+            #expect(try await subscribe(0) == 429)
+            #expect(try await Self.stored(gateway).read(of: JobID("job-1")!).get().count == most)
+            try await Self.lose(loss, link: id, gateway)
+            let next = try await Self.anotherSubscription(after: loss, gateway, service)
+            #expect(next.status == 200, "\(next)")
+            #expect(try await Self.stored(gateway).read(of: JobID("job-1")!).get().count == 1)
+        }
+    }
+
+    /// The answer to a browser that asks after the loss, in the same way: with another link, or as the job's customer.
+    private static func anotherSubscription(
+        after loss: Loss, _ gateway: RunningGateway, _ service: ProviderServer
+    ) async throws -> RESTResponse {
+        let (path, body) = ("/api/v1/jobs/job-1/push", Self.body(TestBrowser(), service, path: "next"))
+        switch loss {
+        case .personIsRevoked, .linkIsRevoked, .linkIsDeleted:
+            let link: String = try #require(
+                try await gateway.rest("POST", "/api/v1/jobs/job-1/links", by: "orders", .service).member("link"))
+            return try await gateway.rest("PUT", path, as: nil, body, headers: ["Authorization: Link \(link)"])
+        case .jobHasAnotherCustomer: return try await gateway.rest("PUT", path, by: "bert", .customer, body)
+        }
+    }
+
     private static func lose(_ loss: Loss, link: String, _ gateway: RunningGateway) async throws {
         let settings = gateway.settings.liveState
         let (log, actor) = (RevocationLog(ledger: gateway.client, settings: settings), PersonID("ops-1")!)

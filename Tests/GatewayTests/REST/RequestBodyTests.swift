@@ -63,7 +63,7 @@ import Testing
         (#""display":{"items":[7]}"#, "display.items[0] has the wrong type."),
         (#""display":{"items":["a",null]}"#, "display.items[1] has the wrong type."),
         (#""metadata":{"7":7}"#, "metadata.7 has the wrong type."),
-        (#""vendor":{"name":"a\u2028b"}"#, "vendor.name must be 1 to 100 printable characters."),
+        (#""vendor":{"name":"a\u2028b"}"#, "vendor.name must be 1 to 100 printable characters, not only spaces."),
     ])
     func `the member that is missing or wrong is named with its path`(member: String, detail: String) async throws {
         try await Self.run { gateway in

@@ -37,6 +37,23 @@ import Testing
         #expect(faults.count == 1 && faults[0].contains(fault), "\(faults)")
     }
 
+    @Test(arguments: [
+        ("PUT", "note", #"{"note":"%"}"#), ("PUT", "operations-note", #"{"text":"%"}"#),
+        ("POST", "corrections", #"{"status":"in_transit","reason":"%"}"#),
+    ])
+    func `a text of nothing but spaces does not match its schema, and other texts do`(
+        method: String, path: String, body: String
+    ) throws {
+        let operation = try #require(try OpenAPI().operation(method, "/api/v1/jobs/j1/\(path)"))
+        func faults(_ text: String) -> [String] {
+            operation.faults(ofBody: body.replacing("%", with: text), "application/json")
+        }
+        for text in [" ", "   ", #"\n"#, #" \n\n "#, #"\u00a0"#] { #expect(faults(text) != [], "\(text)") }
+        for text in ["a", " a ", "Gate 4711, third floor"] { #expect(faults(text) == []) }
+        #expect((faults(#"a\n b "#) == []) == (path != "corrections"), "a reason is one line")
+        #expect((faults("") == []) == (path == "note"), "only an empty note removes the stored one")
+    }
+
     @Test func `a request is found by its path, with any value for a parameter`() throws {
         let document = try OpenAPI()
         #expect(document.operation("GET", "/api/v1/jobs/j1?since=7")?.id == "readJob")
