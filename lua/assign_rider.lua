@@ -27,8 +27,8 @@
 -- ARGV[4]  request                id of the request, 0 to 128 printable characters; '' for none
 -- ARGV[5]  job                    1 to 64 of [A-Za-z0-9_-]
 -- ARGV[6]  reach_ms               ms after a heartbeat for which a rider counts as reachable, 1 to 86,400,000
--- ARGV[7]  instead_of             rider who has the task now and hands it over, 1 to 64 of [A-Za-z0-9_-], or '' for none;
---                                 the rider itself if it had the job before it entered the zone
+-- ARGV[7]  instead_of             rider who has the task now and hands it over, or the rider itself if it had the job
+--                                 before it entered the zone: 1 to 64 of [A-Za-z0-9_-]; '' for none
 -- ARGV[8]  state                  of a task that is new: accepted | arrived_at_store | picked_up | in_transit
 -- Errors   'ERR assign_rider: ...' on a bad argument; nothing is written.
 -- Returns  {1, version} assigned   {2, version} already their task   {0} no such rider in the zone
