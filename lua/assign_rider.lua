@@ -10,6 +10,9 @@
 -- released for the first one, so it always belongs to at least one rider. If a hand-over is not completed, assigning
 -- the task to the first rider again makes that rider its owner.
 --
+-- A rider may have got the job before it entered the zone. The caller then names that rider as the one who has it. The
+-- rider must be online, but approval, capacity and reachability do not matter, because the job is already the rider's.
+--
 -- Role     ledger
 -- KEYS[1]  rider:{<zone>}:<rider>          hash     the record
 -- KEYS[2]  rider:{<zone>}:<rider>:tasks    hash     active task -> its state
@@ -24,7 +27,8 @@
 -- ARGV[4]  request                id of the request, 0 to 128 printable characters; '' for none
 -- ARGV[5]  job                    1 to 64 of [A-Za-z0-9_-]
 -- ARGV[6]  reach_ms               ms after a heartbeat for which a rider counts as reachable, 1 to 86,400,000
--- ARGV[7]  instead_of             rider who has the task now and hands it over, 1 to 64 of [A-Za-z0-9_-], or '' for none
+-- ARGV[7]  instead_of             rider who has the task now and hands it over, or the rider itself if it had the job
+--                                 before it entered the zone: 1 to 64 of [A-Za-z0-9_-]; '' for none
 -- ARGV[8]  state                  of a task that is new: accepted | arrived_at_store | picked_up | in_transit
 -- Errors   'ERR assign_rider: ...' on a bad argument; nothing is written.
 -- Returns  {1, version} assigned   {2, version} already their task   {0} no such rider in the zone
@@ -129,10 +133,12 @@ end
 if owner == rider then return reply({2, version}) end
 if owner and owner ~= instead_of then return reply({-5, owner}) end
 if status ~= 'online' then return reply({-1, version}) end
-if approved ~= '1' then return reply({-2, version}) end
-if reachable ~= '1' or now >= heartbeat + reach then return reply({-3, version}) end
-local jobs = redis.call('HKEYS', KEYS[2])
-if #jobs >= tonumber(capacity) then return reply({-4, unpack(jobs)}) end
+if instead_of ~= rider then
+  if approved ~= '1' then return reply({-2, version}) end
+  if reachable ~= '1' or now >= heartbeat + reach then return reply({-3, version}) end
+  local jobs = redis.call('HKEYS', KEYS[2])
+  if #jobs >= tonumber(capacity) then return reply({-4, unpack(jobs)}) end
+end
 redis.call('HSET', KEYS[2], job, state)
 redis.call('HSET', KEYS[7], job, rider)
 return reply({1, apply_change('assigned', job, '')})

@@ -70,9 +70,9 @@ extension JobService {
                     case .assigned(let fence), .unchanged(let fence):
                         self.updateZoneListing(of: job)
                         let assigned = Assigned(parties: parties, fence: fence)
-                        return self.releaseFormer(job, record.rider, parties.rider, outcome, by: actor).map {
-                            Durable(value: assigned, replicas: answer.replicas)
-                        }
+                        return self.releaseFormer(job, record.rider, parties.rider, outcome, by: actor).flatMap {
+                            self.acquireInNewZone(job, task, of: rider ?? nil, by: actor)
+                        }.map { Durable(value: assigned, replicas: answer.replicas) }
                     case .noSuchJob: return loop.makeFailedFuture(Refused.noSuchJob)
                     case .ended(let status): return loop.makeFailedFuture(Refused(endedAs: status))
                     case .overtaken where attempt < Self.maxAssignAttempts:
@@ -134,7 +134,7 @@ extension JobService {
             self.ledger.createDurably(new, epoch: epoch).flatMap { creation in
                 self.updateZoneListing(of: new.job)
                 guard case .exists = creation.value, task?.isNew == true else {
-                    return self.loop.makeSucceededFuture(creation)
+                    return self.acquireInNewZone(new.job, task, of: new.rider, by: new.actor).map { creation }
                 }
                 return self.ledger.recover(new.job).flatMap { recovery in
                     let isTheirs = recovery?.record.rider == new.rider && recovery?.record.status.end == nil
@@ -150,6 +150,17 @@ extension JobService {
                 }
             }
         }
+    }
+}
+
+extension JobService {
+    /// A rider that was in no zone when the job was assigned may have entered one before the record was written. Then
+    /// nobody else makes the job its task.
+    private func acquireInNewZone(
+        _ job: JobID, _ task: AcquiredTask?, of rider: PersonID?, by actor: PersonID
+    ) -> EventLoopFuture<Void> {
+        guard task == nil, let rider else { return self.loop.makeSucceededVoidFuture() }
+        return self.acquireEarlierJob(job, of: rider, by: actor).map { _ in }
     }
 }
 

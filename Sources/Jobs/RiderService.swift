@@ -67,8 +67,13 @@ package struct RiderService: Sendable {
         self.zone(of: rider).flatMap { zone in
             let declared =
                 status == .online
-                ? self.goOnline(rider, zone, device, requester)
-                : self.goOffline(rider, zone, device, reason, requester, retriesAfterCleanup: true)
+                ? self.goOnline(rider, zone, device, requester).flatMap { replicas in
+                    self.jobs.acquireEarlierJobs(of: rider, in: zone).map { replicas }
+                }
+                // A gateway may have died after it set the rider online.
+                : self.jobs.acquireEarlierJobs(of: rider, in: zone).flatMap {
+                    self.goOffline(rider, zone, device, reason, requester, retriesAfterCleanup: true)
+                }
             return declared.flatMap { replicas in
                 self.read(rider).map { Durable(value: $0, replicas: replicas) }
             }

@@ -41,13 +41,15 @@ extension JobService {
         }
     }
 
-    private func acquireTask(
+    /// - Parameter isTheirs: the rider had the job before it entered the zone, so it must only be online.
+    func acquireTask(
         _ job: JobID, for rider: PersonID, in zone: ZoneID, from former: PersonID?, as state: TaskState,
-        by actor: PersonID, retriesAfterCleanup: Bool = true
+        by actor: PersonID, isTheirs: Bool = false, retriesAfterCleanup: Bool = true
     ) -> EventLoopFuture<AcquiredTask?> {
         let loop = self.loop
+        let other = former == rider ? nil : former
         return self.riders.assign(
-            job, to: rider, in: zone, insteadOf: former, as: state, by: .init(actor)
+            job, to: rider, in: zone, insteadOf: isTheirs ? rider : other, as: state, by: .init(actor)
         ).flatMap { answer in
             let blocking: (tasks: [JobID], of: PersonID)
             switch answer.value {
@@ -64,7 +66,8 @@ extension JobService {
             return self.releaseStaleTasks(blocking.tasks, of: blocking.of, in: zone).flatMap { releases in
                 !releases.isEmpty
                     ? self.acquireTask(
-                        job, for: rider, in: zone, from: former, as: state, by: actor, retriesAfterCleanup: false)
+                        job, for: rider, in: zone, from: former, as: state, by: actor, isTheirs: isTheirs,
+                        retriesAfterCleanup: false)
                     : loop.makeFailedFuture(Refused(rider, cannotTake: answer.value))
             }
         }

@@ -36,7 +36,7 @@ extension JobService {
     }
 
     /// - Returns: `nil` if the job has ended, is deleted, or is not the rider's.
-    private func openStatus(of job: JobID, for rider: PersonID) -> EventLoopFuture<JobStatus?> {
+    func openStatus(of job: JobID, for rider: PersonID) -> EventLoopFuture<JobStatus?> {
         self.ledger.state(of: job).map { state in
             state.flatMap { $0.rider == rider && $0.status.end == nil ? $0.status : nil }
         }

@@ -66,7 +66,7 @@ package struct Routes: Sendable {
         if let keys = self.settings.issuerKeys {
             router.add(middleware: JWKSRefreshMiddleware(keys: keys, routes: self))
         }
-        let api = router.group("api/v1")
+        let api = router.group("api/v1").add(middleware: RepeatedParameters())
         api.put("jobs/{job}/assignment", use: self.assign)
         api.delete("jobs/{job}/assignment", use: self.unassign)
         api.put("jobs/{job}/travel", use: self.startTravel)

@@ -119,6 +119,49 @@ import Testing
         }
     }
 
+    @Test func `a job that a rider had before it entered the zone becomes its task if it is online`() async throws {
+        try await ZoneStage.set { stage in
+            let (rider, jobs) = (ZoneStage.rider, ZoneStage.jobs)
+            #expect(try await stage.assign(jobs[0], insteadOf: rider) == .noSuchRider)
+            try await stage.describe()
+            #expect(try await stage.assign(jobs[0], insteadOf: rider) == .offline)
+            try await stage.online()
+            try await stage.online(ZoneStage.other)
+            _ = try await stage.assign(jobs[2], to: ZoneStage.other)
+            try await stage.describe(isApproved: false)
+            try await stage.client.run("HSET", stage.keys[0], "heartbeat", "\(try await stage.base.now() - 90_000)")
+            for job in jobs.prefix(2) {
+                guard case .assigned = try await stage.assign(job, insteadOf: rider) else {
+                    Issue.record("not the expected answer")
+                    return
+                }
+            }
+            #expect(try await stage.assign(jobs[2], insteadOf: rider) == .taken(by: ZoneStage.other))
+            #expect(Set(try await stage.record()?.tasks.keys.map { $0 } ?? []) == Set(jobs.prefix(2)))
+            guard case .activeTasks = try await stage.goOffline() else {
+                Issue.record("not the expected answer")
+                return
+            }
+        }
+    }
+
+    @Test func `a rider is joining from its registration until its jobs from before are tasks`() async throws {
+        try await ZoneStage.set { stage in
+            func isJoining() async throws -> Bool {
+                try await stage.riders.isOnlineAndJoining(ZoneStage.rider, in: ZoneStage.zone).get()
+            }
+            #expect(try await !isJoining())
+            try await stage.describe()
+            #expect(try await !isJoining(), "the rider is offline")
+            try await stage.online()
+            #expect(try await isJoining())
+            try await stage.riders.finishJoining(ZoneStage.rider, in: ZoneStage.zone).get()
+            #expect(try await !isJoining())
+            try await stage.describe(capacity: 3)
+            #expect(try await !isJoining(), "only a new record is joining")
+        }
+    }
+
     @Test func `a repeated assignment gets the first reply, even if the task was released since`() async throws {
         try await ZoneStage.set { stage in
             try await stage.online()

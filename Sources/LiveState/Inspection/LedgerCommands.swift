@@ -72,7 +72,8 @@ extension AccessProbe {
         let moving = keyspace.moving(Self.rider)
         let request = keyspace.request("0", of: Self.rider, in: Self.zone)
         return [
-            ["hmget", rider, "f"], ["hset", rider, "f", "v"], ["del", rider], ["hgetall", tasks], ["hkeys", tasks],
+            ["hmget", rider, "f"], ["hset", rider, "f", "v"], ["hdel", rider, "f"], ["del", rider],
+            ["hgetall", tasks], ["hkeys", tasks],
             ["hlen", tasks], ["hset", tasks, "f", "v"], ["hdel", tasks, "f"], ["hmget", owners, "f"],
             ["hset", owners, "f", "v"], ["hdel", owners, "f"], ["hgetall", owners], ["zadd", pool, "1", "r"],
             ["zrem", pool, "r"], ["zcard", pool], ["zrange", pool, "0", "1"], ["zmscore", pool, "r"],

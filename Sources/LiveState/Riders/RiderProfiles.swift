@@ -235,6 +235,20 @@ extension Riders {
 }
 
 extension Riders {
+    /// Whether a rider is online but the jobs that it had before it entered the zone may not be its tasks yet.
+    package func isOnlineAndJoining(_ rider: PersonID, in zone: ZoneID) -> EventLoopFuture<Bool> {
+        let key = self.keyspace.rider(rider, in: zone)
+        return self.ledger.send(["HMGET", .text(key), "status", "joining"]).map { answer in
+            (answer.array ?? []).map(\.text) == [Availability.online.rawValue, "1"]
+        }
+    }
+
+    /// The jobs that a rider had before it entered the zone are its tasks now.
+    package func finishJoining(_ rider: PersonID, in zone: ZoneID) -> EventLoopFuture<Void> {
+        let key = self.keyspace.rider(rider, in: zone)
+        return self.writes.send(["HDEL", .text(key), "joining"]).map { _ in }
+    }
+
     /// The card of a rider; `nil` for a rider without one. Read only for a job whose status shows its rider.
     package func card(of rider: PersonID) -> EventLoopFuture<RiderCard?> {
         self.zone(of: rider).flatMap { zone in

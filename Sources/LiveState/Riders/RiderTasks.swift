@@ -25,7 +25,7 @@ extension Riders {
     ///
     /// - Parameters:
     ///   - former: the rider that has the task and hands it over. The task counts for both riders until it is released
-    ///     for `former`.
+    ///     for `former`. The rider itself if it had the job before it entered the zone: then it must only be online.
     ///   - state: of a task that the rider does not have yet.
     package func assign(
         _ job: JobID, to rider: PersonID, in zone: ZoneID, insteadOf former: PersonID? = nil,

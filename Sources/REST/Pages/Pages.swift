@@ -67,7 +67,10 @@ package struct Pages: Sendable {
         router.get("assets/{file}") { request, context in
             try self.asset(context.parameters.require("file"), request)
         }
-        router.get("api/v1/texts") { request, _ in self.texts(request) }
+        router.get("api/v1/texts") { request, _ in
+            try RepeatedParameters.check(request)
+            return self.texts(request)
+        }
         router.get("assets/streets.geojson") { request, _ in
             self.streets.map { Self.response($0, request) } ?? Response(status: .noContent)
         }
