@@ -57,6 +57,7 @@ public enum ErrorCode: String, Error, Sendable, CaseIterable {
 /// Close codes of a WebSocket (RFC 6455 section 7.4). Clients reconnect after 4000 to 4499 and do not after 4500 to
 /// 4999, without exception.
 public enum CloseCode: UInt16, Sendable, CaseIterable {
+    /// Ends an event stream that has nothing more to send. A gateway does not close a WebSocket with it.
     case normal = 1000
     case protocolError = 1002
     case unsupportedData = 1003

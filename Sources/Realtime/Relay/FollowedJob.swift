@@ -133,11 +133,15 @@ final class FollowedJob {
         self.session.send(frame, .ordered)
     }
 
+    /// Sends that positions have started or ended.
     func offerTracking(_ state: TrackingState, _ frame: [UInt8]) {
         if state.endsPositions { self.session.dropQueuedPosition(of: self.job) }
         guard self.syncState.tracking() else { return }
         if state.endsPositions { self.syncState.forgetPosition() }
         self.isTracking = !state.endsPositions
+        // The follower knows of the arrival from the status, which does not wait for the feed to be closed. How the feed was
+        // closed does not change that.
+        guard !state.endsPositions || self.lastSentState != .arrived else { return }
         self.lastSentState = state
         self.session.send(frame, .ordered)
     }
@@ -241,6 +245,14 @@ final class FollowedJob {
         self.isUnderway = status.endOfTravel == nil && !self.hasEnded
         self.showsRider = status.showsRider
         if !self.isUnderway { self.session.dropQueuedPosition(of: self.job) }
+        if status.endOfTravel == .arrived { self.sendArrival() }
         if let end = status.end { self.end(end) }
+    }
+
+    /// The status decides that the rider has arrived. The feed says nothing if travel mode is off, because it is closed
+    /// already.
+    private func sendArrival() {
+        guard self.lastSentState != .arrived else { return }
+        self.offerTracking(.arrived, Frame.text(ServerMessage.tracking(job: self.job, .arrived, .arrived).encoded))
     }
 }

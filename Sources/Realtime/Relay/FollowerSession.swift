@@ -106,8 +106,8 @@ package final class FollowerSession {
             self.unfollow(followed)
             self.session.closeOnceSent(.badLink)
         case .failure(let error):
-            self.unfollow(followed)
             let refused = self.session.refusal(for: error)
+            self.unfollow(followed, refused.code.isRetryable ? .interrupted : .complete)
             self.session.refuse("subscribe", followed.job, refused.code, refused.message, followed.ref)
         }
     }
@@ -138,19 +138,32 @@ package final class FollowerSession {
         }
     }
 
-    func unfollow(_ followed: FollowedJob) {
+    /// Why a stream that follows one job ends with its subscription.
+    enum StreamEnd {
+        /// The client has been sent why nothing follows.
+        case complete
+        /// The job cannot be read at the moment.
+        case interrupted
+    }
+
+    func unfollow(_ followed: FollowedJob, _ end: StreamEnd = .complete) {
         guard self.followed[followed.job] === followed else { return }
         self.followed[followed.job] = nil
         self.loop.relay.unfollow(followed)
         self.loop.trail.recordUnfollowed(followed.access)
-        if self.session.framing == .events { self.closeSoon() }
+        if self.session.framing == .events { self.closeSoon(end) }
     }
 
     /// A stream that follows one job closes when the subscription ends. It closes on the next tick, so that the reason
     /// can be sent first.
-    private func closeSoon() {
+    private func closeSoon(_ end: StreamEnd) {
         let bound = NIOLoopBound(self.session, eventLoop: self.loop.eventLoop)
-        self.loop.eventLoop.execute { bound.value.close(.normal, "nothing more to follow") }
+        self.loop.eventLoop.execute {
+            switch end {
+            case .complete: bound.value.close(.normal, "nothing more to follow")
+            case .interrupted: bound.value.close(.unavailable)
+            }
+        }
     }
 
     /// The grant was renewed. Subscriptions that the new grant does not cover end.

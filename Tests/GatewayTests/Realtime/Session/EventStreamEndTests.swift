@@ -196,6 +196,28 @@ import Testing
             }
         }
     }
+
+    @Test func `a stream whose job cannot be read at the moment ends with the code that asks to reconnect`()
+        async throws
+    {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let job = try await gateway.travellingJob()
+                let first = try await EventStreamReader.open(gateway, job, by: "anna", .customer)
+                _ = try await first.first { if case .subscribed = $0 { true } else { nil } }
+                first.finish()
+                // Only what a client missed is read with it, so the stream starts before that fails.
+                try await gateway.client.run("ACL", "SETUSER", "default", "-xrange")
+                let stream = try await EventStreamReader.open(
+                    gateway, job, by: "anna", .customer, lastEventID: first.lastEventID)
+                #expect(stream.status == 200)
+                let refusal = try await stream.first { if case .error(let refusal) = $0 { refusal } else { nil } }
+                #expect(refusal.code.isRetryable, "\(refusal)")
+                let close = try await stream.next()
+                #expect(close?.name == "close" && close?.data.contains(#""code":4003"#) == true)
+            }
+        }
+    }
 }
 
 extension RunningGateway {
