@@ -17,6 +17,9 @@ package struct OutboundHTTP: Sendable {
     private var overrides: [[String: String]] = [[:]]
     let longestWait: Duration
     let longestAnswer: Int
+    /// How long to wait for the server to close TLS, too, before the connection is closed. Until then, NIOSSL reads and
+    /// discards whatever the server sends, without a limit.
+    private static let closingTime = TimeAmount.milliseconds(250)
     /// Maximum number of addresses of a host that a request tries.
     package static let mostAddresses = 4
 
@@ -27,6 +30,7 @@ package struct OutboundHTTP: Sendable {
     package init(authorities: String? = nil, longestWait: Duration, longestAnswer: Int) throws(NoCertificates) {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv12
+        tls.shutdownTimeout = Self.closingTime
         if let authorities {
             guard let trusted = try? NIOSSLCertificate.fromPEMFile(authorities), !trusted.isEmpty else {
                 throw NoCertificates(path: authorities)
