@@ -135,6 +135,9 @@ extension OutboundFailure {
             // The short description contains neither the URL nor a header.
             default: self = .unreachable(reason: "\(error)", withoutAddress: error.shortDescription)
             }
+        case is HTTPParserError:
+            let reason = "the response is not valid HTTP"
+            self = .unreachable(reason: reason, withoutAddress: reason)
         default:
             let reason = ConnectFailure.known(error)
             self = .unreachable(reason: reason ?? "\(error)", withoutAddress: reason ?? "\(type(of: error))")

@@ -91,6 +91,16 @@ import Testing
         #expect(Mirror(reflecting: OutboundRequest(url: "https://secret")).children.isEmpty)
     }
 
+    @Test func `the reason for a failure is a response that is not HTTP`() async throws {
+        try await FakePort.running(greeting: "", answer: "not HTTP\r\n\r\n") { port in
+            let http = try OutboundHTTP(longestWait: longestSettling, longestAnswer: 1)
+            let reason = "the response is not valid HTTP"
+            await #expect(throws: OutboundFailure.unreachable(reason: reason, withoutAddress: reason)) {
+                try await http.send(OutboundRequest(url: "http://127.0.0.1:\(port)/"))
+            }
+        }
+    }
+
     @Test func `connections reopen for the next request after a shutdown`() async throws {
         try await ProviderServer.running({ _ in .json("{}") }) { server in
             let connections = OutboundConnections(
