@@ -67,7 +67,8 @@ def get(port: int, path: str, is_secure: bool = False, headers: dict | None = No
 
 
 class HAProxy:
-    """deploy/haproxy/layer4.cfg or layer7.cfg, unmodified unless a test changes lines. The site's gateways are in its slots, in their order."""
+    """deploy/haproxy/layer4.cfg or layer7.cfg, unmodified unless a test changes lines. The site's gateways are in its slots, in
+    their order."""
 
     def __init__(
         self, start: Callable, site: Site, layer: int, folder: Path, hosts: dict[str, str] | None = None,
