@@ -16,6 +16,19 @@ package enum ConnectFailure {
         }
     }
 
+    /// Whether the error means that TCP could not connect. Does not contain the errors of an open connection, on which a
+    /// request may have been sent.
+    package static func isUnconnected(_ error: any Error) -> Bool {
+        guard let error = error as? IOError else { return false }
+        return Self.unconnectedCodes.contains(error.errnoCode)
+    }
+
+    /// See connect(2) and socket(2): nothing listens, no route, no answer, no such address or protocol, or a firewall.
+    private static let unconnectedCodes: Set<CInt> = [
+        ECONNREFUSED, ENETUNREACH, EHOSTUNREACH, ENETDOWN, EHOSTDOWN, ETIMEDOUT, EADDRNOTAVAIL, EAFNOSUPPORT, EACCES,
+        EPERM,
+    ]
+
     /// The distinct reasons: a name with two addresses usually fails twice for the same reason.
     package static func reason(_ error: any Error) -> String {
         guard let error = error as? NIOConnectionError else { return Self.text(error) }

@@ -1,6 +1,6 @@
 // Requests to other services: one request over HTTP/1.1 and TLS 1.2 or newer, one bounded response within a bounded time.
-// Redirects are not followed, because only the first address has been checked. Nothing is retried: the caller decides when to
-// try again.
+// Redirects are not followed, because only the host of the request has been checked. Nothing that may have been sent is sent
+// again: the caller decides when to try again.
 
 internal import AsyncHTTPClient
 internal import NIOCore
@@ -8,16 +8,20 @@ internal import NIOHTTP1
 internal import NIOSSL
 internal import NetworkErrors
 internal import Resilience
-internal import Synchronization
 
 /// A client for requests to other services. A value: `send(_:)` opens a new connection for each request. For frequent
 /// requests use `OutboundConnections`.
 package struct OutboundHTTP: Sendable {
-    fileprivate var configuration: HTTPClient.Configuration
-    fileprivate let longestWait: Duration
-    fileprivate let longestAnswer: Int
-    /// How long to read the rest of a response when only its status matters.
-    private static let longestRest = Duration.seconds(1)
+    private var configuration: HTTPClient.Configuration
+    /// One client for each: which address it uses for which host, instead of resolving the name.
+    private var overrides: [[String: String]] = [[:]]
+    let longestWait: Duration
+    let longestAnswer: Int
+    /// How long to wait for the server to close TLS, too, before the connection is closed. Until then, NIOSSL reads and
+    /// discards whatever the server sends, without a limit.
+    private static let closingTime = TimeAmount.milliseconds(250)
+    /// Maximum number of addresses of a host that a request tries.
+    package static let mostAddresses = 4
 
     /// - Parameters:
     ///   - authorities: PEM file of the CAs trusted for the services; `nil` for the system's.
@@ -26,6 +30,7 @@ package struct OutboundHTTP: Sendable {
     package init(authorities: String? = nil, longestWait: Duration, longestAnswer: Int) throws(NoCertificates) {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv12
+        tls.shutdownTimeout = Self.closingTime
         if let authorities {
             guard let trusted = try? NIOSSLCertificate.fromPEMFile(authorities), !trusted.isEmpty else {
                 throw NoCertificates(path: authorities)
@@ -40,16 +45,28 @@ package struct OutboundHTTP: Sendable {
         (self.configuration, self.longestWait, self.longestAnswer) = (configuration, longestWait, longestAnswer)
     }
 
-    /// Returns a client that connects to this address for requests to `host`, instead of resolving the name itself. The
-    /// certificate must still be the host's.
+    /// Returns a client that connects to these addresses for requests to `host`, instead of resolving the name itself. The
+    /// certificate must still be the host's. A request is sent to the first address that accepts a connection. Each may use
+    /// the same share of the time limit for that, so that an address that does not respond leaves time for the others.
     ///
     /// - Parameters:
-    ///   - address: an IP address.
-    ///   - connections: how many may be open at the same time.
-    package func pinned(_ host: String, to address: String, connections: Int) -> OutboundHTTP {
+    ///   - addresses: IP addresses, at least one; the first `mostAddresses` are used.
+    ///   - connections: how many may be open to an address at the same time.
+    package func pinned(_ host: String, to addresses: [String], connections: Int) -> OutboundHTTP {
+        precondition(!addresses.isEmpty, "a request needs an address")
         var pinned = self.reusing(connections: connections)
-        pinned.configuration.dnsOverride = [host: address]
+        pinned.overrides = addresses.prefix(Self.mostAddresses).map { [host: $0] }
+        pinned.configuration.timeout.connect = TimeAmount(self.longestWait / pinned.overrides.count)
         return pinned
+    }
+
+    /// Opens no connection yet.
+    func makeClients() -> [HTTPClient] {
+        self.overrides.map { override in
+            var configuration = self.configuration
+            configuration.dnsOverride = override
+            return HTTPClient(configuration: configuration)
+        }
     }
 
     /// Returns a client for `OutboundConnections`, which resolves names itself.
@@ -65,50 +82,21 @@ package struct OutboundHTTP: Sendable {
 
     /// Sends a request over a new connection.
     package func send(_ request: OutboundRequest) async throws(OutboundFailure) -> OutboundResponse {
-        let client = HTTPClient(configuration: self.configuration)
+        let connections = OutboundConnections(self)
         // Closing TLS may take longer than the response did, and the caller should not wait for it. NIOSSL limits its time.
-        defer { Task { try? await client.shutdown() } }
-        return try await self.send(request, over: client, within: self.longestWait)
+        defer { Task { await connections.shutdown() } }
+        return try await connections.send(request)
     }
 
     /// Like `send`, but returns only the status, as soon as it has arrived. The rest of the response may fail.
     package func status(of request: OutboundRequest) async throws(OutboundFailure) -> Int {
-        let client = HTTPClient(configuration: self.configuration)
-        defer { Task { try? await client.shutdown() } }
-        return try await Self.limited(to: self.longestWait) { try await Self.head(request, client) }.status
-    }
-
-    fileprivate func send(
-        _ request: OutboundRequest, over client: HTTPClient, within longestWait: Duration
-    ) async throws(OutboundFailure) -> OutboundResponse {
-        try await Self.limited(to: longestWait) {
-            let head = try await Self.head(request, client)
-            let body: ByteBuffer
-            do {
-                body = try await head.body.collect(upTo: self.longestAnswer)
-            } catch is NIOTooManyBytesError {
-                throw OutboundFailure.tooLong(status: head.status)
-            }
-            return OutboundResponse(
-                status: head.status,
-                headers: Dictionary(head.headers.map { ($0.name.lowercased(), $0.value) }) { first, _ in first },
-                body: Array(body.readableBytesView))
-        }
-    }
-
-    /// Returns the status. Reuses the connection if the rest of the response is short and arrives soon; otherwise closes it.
-    fileprivate func status(
-        of request: OutboundRequest, over client: HTTPClient, within longestWait: Duration
-    ) async throws(OutboundFailure) -> Int {
-        let end = ContinuousClock.now + longestWait
-        let head = try await Self.limited(to: longestWait) { try await Self.head(request, client) }
-        let wait = min(Self.longestRest, end - .now)
-        _ = try? await withTimeout(wait) { try await head.body.collect(upTo: self.longestAnswer) }
-        return head.status
+        let connections = OutboundConnections(self)
+        defer { Task { await connections.shutdown() } }
+        return try await Self.limited(to: self.longestWait) { try await connections.head(of: request) }.status
     }
 
     /// Limits the whole response: HTTPClient's own timeout covers only its head.
-    private static func limited<Value: Sendable>(
+    static func limited<Value: Sendable>(
         to longestWait: Duration, _ operation: @escaping @Sendable () async throws -> Value
     ) async throws(OutboundFailure) -> Value {
         let value: Value?
@@ -121,10 +109,10 @@ package struct OutboundHTTP: Sendable {
         return value
     }
 
-    private typealias Head = (status: Int, headers: HTTPHeaders, body: HTTPClientResponse.Body)
+    typealias Head = (status: Int, headers: HTTPHeaders, body: HTTPClientResponse.Body)
 
     /// Sends a request. Returns before the body of its response is read.
-    private static func head(_ outbound: OutboundRequest, _ client: HTTPClient) async throws -> Head {
+    static func head(_ outbound: OutboundRequest, _ client: HTTPClient) async throws -> Head {
         var request = HTTPClientRequest(url: outbound.url)
         request.method = HTTPMethod(rawValue: outbound.method.rawValue)
         request.headers = ["user-agent": "enroute"]
@@ -147,54 +135,12 @@ extension OutboundFailure {
             // The short description contains neither the URL nor a header.
             default: self = .unreachable(reason: "\(error)", withoutAddress: error.shortDescription)
             }
+        case is HTTPParserError:
+            let reason = "the response is not valid HTTP"
+            self = .unreachable(reason: reason, withoutAddress: reason)
         default:
             let reason = ConnectFailure.known(error)
             self = .unreachable(reason: reason ?? "\(error)", withoutAddress: reason ?? "\(type(of: error))")
-        }
-    }
-}
-
-/// Reusable connections, opened on first use, so a process that only validates its configuration (`enroute check`) has
-/// nothing to close. Call `shutdown` when done. Because two gateways of one process may share these connections, a
-/// later request opens new ones; they are closed when nobody refers to this object any longer.
-package final class OutboundConnections: Sendable {
-    private let http: OutboundHTTP
-    private let opened = Mutex<HTTPClient?>(nil)
-
-    package init(_ http: OutboundHTTP) { self.http = http }
-
-    deinit {
-        guard let client = self.opened.withLock({ $0 }) else { return }
-        Task { try? await client.shutdown() }
-    }
-
-    /// - Parameter longestWait: `nil` for the default.
-    package func send(
-        _ request: OutboundRequest, within longestWait: Duration? = nil
-    ) async throws(OutboundFailure) -> OutboundResponse {
-        try await self.http.send(request, over: self.client, within: longestWait ?? self.http.longestWait)
-    }
-
-    /// Like `send`, but returns only the status, as soon as it has arrived. The rest of the response may fail.
-    package func status(
-        of request: OutboundRequest, within longestWait: Duration
-    ) async throws(OutboundFailure) -> Int {
-        try await self.http.status(of: request, over: self.client, within: longestWait)
-    }
-
-    package func shutdown() async {
-        let client = self.opened.withLock { opened in
-            defer { opened = nil }
-            return opened
-        }
-        try? await client?.shutdown()
-    }
-
-    private var client: HTTPClient {
-        self.opened.withLock { opened in
-            let client = opened ?? HTTPClient(configuration: self.http.configuration)
-            opened = client
-            return client
         }
     }
 }

@@ -30,9 +30,9 @@ struct PushSender: Sendable {
                     "ttl": "\(PushSettings.messageLifetimeSeconds)", "urgency": "high",
                     "authorization": try self.settings.key.authorization(for: address.origin, now: now),
                 ], body: try address.encrypted(message))
-            let host = try await self.settings.resolver.address(
+            let addresses = try await self.settings.resolver.addresses(
                 of: address.url.host, within: PushSettings.longestAttempt)
-            http = self.settings.http.pinned(address.url.host, to: "\(host)", connections: 1)
+            http = self.settings.http.pinned(address.url.host, to: addresses.map(\.description), connections: 1)
         } catch let failure as HostResolver.Failure {
             let isRefused = if case .refused = failure { true } else { false }
             return .failed(reason: "\(failure)", mayPass: !isRefused)

@@ -8,6 +8,7 @@ internal import Glibc
 package struct IPAddress: Sendable, Hashable, CustomStringConvertible {
     /// 4 or 16 bytes.
     package let bytes: [UInt8]
+    var isIPv6: Bool { self.bytes.count == 16 }
 
     /// - Returns: `nil` if it is not the usual text of an address.
     package init?(_ text: String) {

@@ -1,5 +1,5 @@
-// Resolves the host of an endpoint. All its addresses are checked, and the connection then uses one of them: resolving
-// the name a second time could return another address (DNS rebinding).
+// Resolves the host of an endpoint. All its addresses are checked, and connections then use only these: resolving the name a
+// second time could return another address (DNS rebinding).
 
 internal import Glibc
 internal import Resilience
@@ -37,12 +37,13 @@ package struct HostResolver: Sendable {
         (self.rule, self.lookUp) = (rule, lookUp)
     }
 
-    /// The address to connect to. If one of the host's addresses is refused, the whole host is refused.
+    /// The addresses to connect to, at least one, in the order in which to try them. If one of the host's addresses is
+    /// refused, the whole host is refused.
     ///
     /// - Parameter limit: how long it may take.
-    package func address(
+    package func addresses(
         of host: String, within limit: Duration = WebhookSettings.longestAttempt
-    ) async throws(Failure) -> IPAddress {
+    ) async throws(Failure) -> [IPAddress] {
         let answer: [IPAddress]?
         do {
             answer = try await withTimeout(limit) { try await self.lookUp(host) }
@@ -50,9 +51,16 @@ package struct HostResolver: Sendable {
             throw .unresolvable
         }
         guard let addresses = answer else { throw .late }
-        guard let first = addresses.first else { throw .unresolvable }
+        guard !addresses.isEmpty else { throw .unresolvable }
         for address in addresses where !self.rule.allows(address) { throw .refused(address) }
-        return first
+        return Self.alternating(addresses)
+    }
+
+    /// Alternates between IPv6 and IPv4, because often all addresses of one of them are unreachable (RFC 8305, section 4).
+    private static func alternating(_ addresses: [IPAddress]) -> [IPAddress] {
+        let preferred = addresses.filter { $0.isIPv6 == addresses.first?.isIPv6 }
+        let others = addresses.filter { $0.isIPv6 != addresses.first?.isIPv6 }
+        return (0..<addresses.count).flatMap { preferred.dropFirst($0).prefix(1) + others.dropFirst($0).prefix(1) }
     }
 
     /// The addresses of a host according to this machine. Forms of an address that only some programs know, such as 127.1, are

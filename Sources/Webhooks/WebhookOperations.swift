@@ -48,7 +48,7 @@ package struct WebhookOperations: Sendable {
         }
         // A name that cannot be resolved now may be resolved later; an address that is refused is a mistake.
         do throws(HostResolver.Failure) {
-            _ = try await self.sender.settings.resolver.address(of: endpoint.host)
+            _ = try await self.sender.settings.resolver.addresses(of: endpoint.host)
         } catch {
             if case .refused = error {
                 let advice =

@@ -1,5 +1,5 @@
 // Sends one event to one endpoint, once. Each webhook has its own connections, so a slow endpoint does not delay
-// others, even on the same host. Connections are reused as long as the resolved address is.
+// others, even on the same host. Connections are reused as long as the host has the same addresses.
 
 package import LiveState
 internal import OutboundHTTP
@@ -18,11 +18,11 @@ package final class WebhookSender: Sendable {
 
     private struct Pinned {
         var connections: OutboundConnections
-        var address: IPAddress
+        var addresses: Set<IPAddress>
         var until: ContinuousClock.Instant
     }
 
-    /// The owner of connections. It includes the host, because connections are pinned to the address of one host.
+    /// The owner of connections. It includes the host, because connections are pinned to the addresses of one host.
     private struct Endpoint: Hashable {
         var webhook: String
         var host: String
@@ -87,24 +87,24 @@ package final class WebhookSender: Sendable {
         }
     }
 
-    /// The webhook's connections to the current address of the host. The address is resolved and checked again once a
-    /// minute.
+    /// The webhook's connections to the current addresses of the host. They are resolved and checked again once a minute.
     private func connections(to endpoint: Endpoint) async throws(HostResolver.Failure) -> OutboundConnections {
         let now = ContinuousClock.now
         if let known = self.pinned.withLock({ $0[endpoint] }), known.until > now { return known.connections }
-        let address: IPAddress
+        let addresses: [IPAddress]
         do throws(HostResolver.Failure) {
-            address = try await self.settings.resolver.address(of: endpoint.host, within: self.settings.attemptLimit)
+            addresses = try await self.settings.resolver.addresses(
+                of: endpoint.host, within: self.settings.attemptLimit)
         } catch {
             // Connections to an address that the host no longer has must not be used.
             self.retire(self.pinned.withLock { $0.removeValue(forKey: endpoint) })
             throw error
         }
         let fresh = Pinned(
-            connections: OutboundConnections(self.client(for: endpoint, at: address)), address: address,
+            connections: OutboundConnections(self.client(for: endpoint, at: addresses)), addresses: Set(addresses),
             until: now + WebhookSettings.addressLifetime)
         let (used, retired) = self.pinned.withLock { pinned -> (OutboundConnections, [Pinned]) in
-            if let known = pinned[endpoint], known.address == address {
+            if let known = pinned[endpoint], known.addresses == fresh.addresses {
                 pinned[endpoint]?.until = fresh.until
                 return (known.connections, [])
             }
@@ -118,12 +118,12 @@ package final class WebhookSender: Sendable {
         return used
     }
 
-    private func client(for endpoint: Endpoint, at address: IPAddress) -> OutboundHTTP {
+    private func client(for endpoint: Endpoint, at addresses: [IPAddress]) -> OutboundHTTP {
         // localhost is 127.0.0.1 and ::1, and a program under development may listen on either. Both are this machine.
         endpoint.isPlain
             ? self.settings.http.reusing(connections: WebhookSettings.connections)
             : self.settings.http.pinned(
-                endpoint.host, to: "\(address)", connections: WebhookSettings.connections)
+                endpoint.host, to: addresses.map(\.description), connections: WebhookSettings.connections)
     }
 
     /// Closes connections once the requests on them have ended.

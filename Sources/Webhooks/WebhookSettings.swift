@@ -33,7 +33,7 @@ package struct WebhookSettings: Sendable {
     /// Maximum number of requests of one webhook at the same time, and of its connections: each webhook has its own. The
     /// worker starts no more (`DeliveryLanes.most`); tests wait for one of its connections.
     package static let connections = 16
-    /// How long the address of a host is used before the host is resolved again.
+    /// How long the addresses of a host are used before the host is resolved again.
     package static let addressLifetime: Duration = .seconds(60)
 
     /// - Parameter authorities: PEM file of the CAs trusted for endpoints; `nil` for the system's.

@@ -67,20 +67,24 @@ def get(port: int, path: str, is_secure: bool = False, headers: dict | None = No
 
 
 class HAProxy:
-    """deploy/haproxy/layer4.cfg or layer7.cfg, unmodified. The site's gateways are in its slots, in their order."""
+    """deploy/haproxy/layer4.cfg or layer7.cfg, unmodified unless a test changes lines. The site's gateways are in its slots, in
+    their order."""
 
     def __init__(
         self, start: Callable, site: Site, layer: int, folder: Path, hosts: dict[str, str] | None = None,
-        has_prefix: bool = False, **environment,
+        has_prefix: bool = False, changes: dict[str, str] | None = None, **environment,
     ):
-        """`hosts`: slots whose gateways are at another address than 127.0.0.1. `has_prefix`: the gateways are below PREFIX."""
+        """`hosts`: slots whose gateways are at another address than 127.0.0.1. `has_prefix`: the gateways are below PREFIX.
+        `changes`: lines of the file that are replaced."""
         folder.mkdir(exist_ok=True)
         self.file = HAPROXY / f"layer{layer}.cfg"
         if has_prefix:
-            lines = changed(self.file.read_text().splitlines(), HAPROXY_BELOW_PREFIX)
-            self.file = folder / "prefix.cfg"
-            self.file.write_text("\n".join(lines) + "\n")
             site.prefix = PREFIX
+        replaced = (changes or {}) | (HAPROXY_BELOW_PREFIX if has_prefix else {})
+        if replaced:
+            lines = changed(self.file.read_text().splitlines(), replaced)
+            self.file = folder / "changed.cfg"
+            self.file.write_text("\n".join(lines) + "\n")
         self.slots: dict[str, Gateway] = dict(zip(SLOTS, site.gateways))
         port, self.metrics, *unused = free_ports(2 + 2 * len(SLOTS))
         # Paths of sockets must be short.

@@ -1,7 +1,10 @@
-"""Clients of the balancer tests: each signs in as the order system and follows nothing."""
+"""Clients of the balancer tests: customers that follow a job, and others that sign in as the order system."""
 
+import socket
 import threading
 
+import bounds
+from balancers import UNVERIFIED
 from order_system import Job, OrderSystem
 from websocket import WebSocket
 
@@ -26,6 +29,32 @@ class PausingFollower(WebSocket):
     def _frame(self) -> tuple[int, bytes]:
         self._reads.wait()
         return super()._frame()
+
+
+class StreamFollower:
+    """A customer that follows its job by server-sent events, over TLS."""
+
+    def __init__(self, job: Job, headers: str = ""):
+        """`headers`: further lines of the request, for example "Accept-Encoding: gzip\\r\\n"."""
+        orders = job.orders
+        self._client = UNVERIFIED.wrap_socket(
+            socket.create_connection(("127.0.0.1", orders.site.port), timeout=bounds.ANSWER_SECONDS))
+        self._client.sendall((
+            f"GET /api/v1/jobs/{job.name}/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "
+            f"{orders.token('customer', job.customer)}\r\n{headers}\r\n").encode())
+        self._lines = self._client.makefile("rb")
+        self.hear("text/event-stream")
+        self.hear('"type":"subscribed"')
+
+    def hear(self, text: str) -> None:
+        """Reads up to the line that contains `text`. Raises TimeoutError when it does not arrive."""
+        while line := self._lines.readline().decode(errors="replace"):
+            if text in line:
+                return
+        raise AssertionError(f"the stream ended before {text}")
+
+    def close(self) -> None:
+        self._client.close()
 
 
 def connect(orders: OrderSystem, source: str | None = None) -> WebSocket:

@@ -2,7 +2,6 @@
 three gateways. What only one of them does is in test_haproxy.py and test_nginx.py."""
 
 import signal
-import socket
 import subprocess
 import time
 from contextlib import ExitStack
@@ -10,8 +9,8 @@ from contextlib import ExitStack
 import pytest
 
 import bounds
-from balancers import LAYER_4, UNVERIFIED, HAProxy, Nginx, get
-from callers import PausingFollower, call, connect, still_answers
+from balancers import LAYER_4, HAProxy, Nginx, get
+from callers import PausingFollower, StreamFollower, call, connect, still_answers
 from followers import following
 from order_system import HOME, OrderSystem, Refused
 from riders import Rider, now_ms
@@ -67,26 +66,13 @@ def test_server_sent_events_arrive_while_the_response_is_open(behind, balancer, 
     orders = OrderSystem(site)
     visit = orders.visit("on_the_way")
     rider = Rider(orders, visit).travel()
-    client = UNVERIFIED.wrap_socket(socket.create_connection(("127.0.0.1", site.port), timeout=bounds.ANSWER_SECONDS))
-    client.sendall((
-        f"GET /api/v1/jobs/{visit.name}/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "
-        f"{orders.token('customer', visit.customer)}\r\n\r\n").encode())
-    events = client.makefile("rb")
-
-    def hear(text: str) -> None:
-        while line := events.readline().decode():
-            if text in line:
-                return
-        raise AssertionError(f"the stream ended before {text}")
-
-    hear("text/event-stream")
-    hear('"type":"subscribed"')
+    follower = StreamFollower(visit)
     begun = now_ms()
     for second in range(3):
         # Two fixes of the same millisecond would be one.
         sent = rider.report(to_the_door(HOME).at(second), at=begun + second, is_answered=True)
-        hear(f'"at":{sent.at},')
-    client.close()
+        follower.hear(f'"at":{sent.at},')
+    follower.close()
     rider.close()
 
 

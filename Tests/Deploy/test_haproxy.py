@@ -1,5 +1,5 @@
-"""deploy/haproxy/layer4.cfg and layer7.cfg, unmodified, in front of three gateways: the features that HAProxy has and
-nginx does not. test_balancers.py has what both do."""
+"""deploy/haproxy/layer4.cfg and layer7.cfg, unmodified unless a test changes lines, in front of three gateways: the features
+that HAProxy has and nginx does not. test_balancers.py has what both do."""
 
 import re
 import signal
@@ -8,11 +8,13 @@ import socket
 import pytest
 
 import bounds
-from balancers import HAPROXY, UNVERIFIED, HAProxy, get
-from callers import call, connect, still_answers
+from balancers import HAPROXY, UNVERIFIED, HAProxy, get, settings_of
+from callers import StreamFollower, call, connect, still_answers
 from moving import GIVE_UP_AFTER, Crowd, MovingFollower, MovingRider
-from order_system import OrderSystem
+from order_system import HOME, OrderSystem
+from riders import Rider, now_ms
 from stage import ROOT
+from trips import to_the_door
 from waiting import until
 from websocket import WebSocket
 
@@ -63,6 +65,26 @@ def test_a_stopping_gateway_gets_no_clients_before_it_stops_accepting(behind, la
     until(lambda: int(haproxy.rows()["g1a"]["lastchg"]) > 6, "twice the time of three failed checks")
     assert haproxy.states()["g1a"] == "NOLB"
     assert all(still_answers(client) for client in before)
+
+
+def test_a_haproxy_that_compresses_sends_server_sent_events_uncompressed_and_at_once(make_site, start):
+    """It would retain the end of each event until the next one. `no-transform` in the response asks it not to compress."""
+    site = make_site(**(settings_of(7) | {"gateways": 1}))
+    HAProxy(start, site, 7, site.folder / "balancer", changes={
+        "    default_backend gateways":
+            "    default_backend gateways\n    compression algo gzip\n"
+            "    compression type application/json text/event-stream"})
+    orders = OrderSystem(site)
+    visit = orders.visit("on_the_way")
+    rider = Rider(orders, visit).travel()
+    follower = StreamFollower(visit, headers="Accept-Encoding: gzip\r\n")
+    begun = now_ms()
+    for second in range(2):
+        # Two fixes of the same millisecond would be one.
+        sent = rider.report(to_the_door(HOME).at(second), at=begun + second, is_answered=True)
+        follower.hear(f'"at":{sent.at},')
+    follower.close()
+    rider.close()
 
 
 @LAYERS

@@ -40,7 +40,8 @@ class Receiver:
         self.forged: list[str] = []
         self.behaviour: dict[str, str] = {}
         """Another behavior for a path than the one in its name."""
-        self.sent_bytes = 0
+        self.huge_seconds: list[float] = []
+        """How long the sender of each request to /huge received the response, until it closed the connection."""
         self._lock = threading.Lock()
         receiver = self
 
@@ -145,7 +146,10 @@ class Receiver:
         request.send_header("content-length", str(HUGE_BYTES))
         request.end_headers()
         request.close_connection = True
-        for _ in range(HUGE_BYTES >> 16):
-            request.wfile.write(b"x" * (1 << 16))
+        begun = time.monotonic()
+        try:
+            for _ in range(HUGE_BYTES >> 16):
+                request.wfile.write(b"x" * (1 << 16))
+        finally:
             with self._lock:
-                self.sent_bytes += 1 << 16
+                self.huge_seconds.append(time.monotonic() - begun)

@@ -91,6 +91,16 @@ import Testing
         #expect(Mirror(reflecting: OutboundRequest(url: "https://secret")).children.isEmpty)
     }
 
+    @Test func `the reason for a failure is a response that is not HTTP`() async throws {
+        try await FakePort.running(greeting: "", answer: "not HTTP\r\n\r\n") { port in
+            let http = try OutboundHTTP(longestWait: longestSettling, longestAnswer: 1)
+            let reason = "the response is not valid HTTP"
+            await #expect(throws: OutboundFailure.unreachable(reason: reason, withoutAddress: reason)) {
+                try await http.send(OutboundRequest(url: "http://127.0.0.1:\(port)/"))
+            }
+        }
+    }
+
     @Test func `connections reopen for the next request after a shutdown`() async throws {
         try await ProviderServer.running({ _ in .json("{}") }) { server in
             let connections = OutboundConnections(
@@ -121,10 +131,61 @@ import Testing
         try await ProviderServer.running({ _ in .json("{}") }) { server in
             let port = server.url.split(separator: ":").last ?? ""
             let http = try OutboundHTTP(longestWait: longestSettling, longestAnswer: 1000)
-                .pinned("receiver.invalid", to: "127.0.0.1", connections: 1)
+                .pinned("receiver.invalid", to: ["127.0.0.1"], connections: 1)
             let answer = try await http.send(OutboundRequest(url: "http://receiver.invalid:\(port)/"))
             #expect(answer.status == 200)
             #expect(server.questions.first?.headers["host"] == ["receiver.invalid:\(port)"])
+        }
+    }
+
+    @Test func `a request goes to the first address that accepts a connection, and the next one starts there`()
+        async throws
+    {
+        try await ProviderServer.running({ _ in .json("{}") }) { server in
+            let http = try OutboundHTTP(longestWait: longestSettling, longestAnswer: 1000)
+                .pinned("receiver.invalid", to: ["127.0.0.2", "127.0.0.1", "127.0.0.3"], connections: 1)
+            let request = OutboundRequest(url: "http://receiver.invalid:\(server.port)/")
+            #expect(try await http.send(request).status == 200)
+            #expect(try await http.status(of: request) == 200)
+            let connections = OutboundConnections(http)
+            for _ in 0..<2 { #expect(try await connections.send(request).status == 200) }
+            #expect(server.questions.count == 4 && server.connections == 3)
+            await connections.shutdown()
+        }
+    }
+
+    @Test func `an address where TLS gets no response leaves time for the next one`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-outbound-\(UUID())").path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let authority = try TestAuthority()
+        let files = try authority.issue(.server(name: "receiver.invalid"), into: folder, as: "receiver")
+        let authorities = try authority.write(into: folder)
+        try await FakePort.running(greeting: "") { port in
+            try await ProviderServer.running(
+                host: "127.0.0.2", port: port, { _ in .json("{}") }, certificate: files
+            ) { server in
+                let connections = OutboundConnections(
+                    try OutboundHTTP(authorities: authorities, longestWait: .seconds(6), longestAnswer: 1000)
+                        .pinned("receiver.invalid", to: ["127.0.0.1", "127.0.0.2"], connections: 1))
+                let request = OutboundRequest(url: "https://receiver.invalid:\(port)/")
+                #expect(try await connections.send(request, within: longestSettling).status == 200)
+                #expect(server.questions.count == 1)
+                await connections.shutdown()
+            }
+        }
+    }
+
+    @Test func `a request that may have arrived is not sent to another address`() async throws {
+        try await ProviderServer.running({ _ in .hangUp }) { first in
+            try await ProviderServer.running(host: "127.0.0.2", port: first.port, { _ in .json("{}") }) { second in
+                let http = try OutboundHTTP(longestWait: longestSettling, longestAnswer: 1000)
+                    .pinned("receiver.invalid", to: ["127.0.0.1", "127.0.0.2"], connections: 1)
+                await #expect(throws: OutboundFailure.self) {
+                    try await http.send(OutboundRequest(url: "http://receiver.invalid:\(first.port)/"))
+                }
+                #expect(first.questions.count == 1 && second.questions.isEmpty)
+            }
         }
     }
 

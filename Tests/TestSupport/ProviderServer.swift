@@ -51,10 +51,12 @@ package final class ProviderServer: Sendable {
     /// Runs a provider while `body` runs.
     ///
     /// - Parameters:
+    ///   - host: an address of loopback.
     ///   - port: 0 for a free one.
     ///   - certificate: `nil` for plain HTTP.
     package static func running<Result: Sendable>(
-        port: Int = 0, _ behaviour: @escaping Behaviour, certificate: TestAuthority.Files? = nil,
+        host: String = "127.0.0.1", port: Int = 0, _ behaviour: @escaping Behaviour,
+        certificate: TestAuthority.Files? = nil,
         _ body: (ProviderServer) async throws -> Result
     ) async throws -> Result {
         let tls = try certificate.map { files in
@@ -79,7 +81,7 @@ package final class ProviderServer: Sendable {
                         })
                 }
             }
-            .bind(host: "127.0.0.1", port: port).get()
+            .bind(host: host, port: port).get()
         let running = ProviderServer(listener, box)
         server.withLockedValue { $0 = running }
         defer { server.withLockedValue { $0 = nil } }

@@ -38,16 +38,28 @@ import Webhooks
         for addresses in [["8.8.8.8", "10.0.0.1"], ["10.0.0.1", "8.8.8.8"]] {
             let resolver = HostResolver(rule: AddressRule()) { _ in addresses.compactMap { IPAddress($0) } }
             await #expect(throws: HostResolver.Failure.refused(IPAddress("10.0.0.1")!)) {
-                _ = try await resolver.address(of: "a.example")
+                _ = try await resolver.addresses(of: "a.example")
             }
         }
         let resolver = HostResolver(rule: AddressRule()) { _ in [] }
-        await #expect(throws: HostResolver.Failure.unresolvable) { _ = try await resolver.address(of: "a.example") }
+        await #expect(throws: HostResolver.Failure.unresolvable) { _ = try await resolver.addresses(of: "a.example") }
+    }
+
+    @Test(arguments: [
+        (["2606:4700::1", "2606:4700::2", "1.1.1.1"], ["2606:4700::1", "1.1.1.1", "2606:4700::2"]),
+        (["1.1.1.1", "8.8.8.8", "9.9.9.9", "2606:4700::1"], ["1.1.1.1", "2606:4700::1", "8.8.8.8", "9.9.9.9"]),
+        (["1.1.1.1", "8.8.8.8"], ["1.1.1.1", "8.8.8.8"]),
+    ])
+    func `the addresses of a host alternate between IPv6 and IPv4, and start with the first one`(
+        resolved: [String], expected: [String]
+    ) async throws {
+        let resolver = HostResolver(rule: AddressRule()) { _ in resolved.compactMap { IPAddress($0) } }
+        #expect(try await resolver.addresses(of: "a.example").map(\.description) == expected)
     }
 
     @Test(arguments: ["127.0.0.1", "127.1", "0x7f.1", "2130706433", "017700000001", "localhost", "::1", "0"])
     func `I8: this machine is refused, however its address is written`(host: String) async throws {
         let resolver = HostResolver(rule: AddressRule())
-        await #expect(throws: HostResolver.Failure.self) { _ = try await resolver.address(of: host) }
+        await #expect(throws: HostResolver.Failure.self) { _ = try await resolver.addresses(of: host) }
     }
 }

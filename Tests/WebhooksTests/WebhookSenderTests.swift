@@ -14,6 +14,8 @@ import Webhooks
     private static let event = WaitingEvent(
         LedgerEvent(id: "e.1.1", kind: .created, time: 1_763_856_000_000, subject: "job-7", data: "{}"))
 
+    private static let thisMachine = ["127.0.0.0/8", "::1"].compactMap { AddressRange($0) }
+
     private static func webhook(_ url: String, id: String = "wh_1") -> Webhook {
         Webhook(
             id: id, url: url, kinds: [],
@@ -52,9 +54,11 @@ import Webhooks
         #expect(result == .failed(reason: "an address of the host is not public"))
     }
 
-    /// Runs an endpoint whose name, `hooks.invalid`, no resolver knows: a request can only arrive through the checked address.
+    /// Runs an endpoint on 127.0.0.1 whose name, `hooks.invalid`, no resolver knows: a request can only arrive through a
+    /// checked address.
     private static func receiving(
-        _ behaviour: @escaping ProviderServer.Behaviour, _ body: (WebhookSender, ProviderServer) async throws -> Void
+        _ behaviour: @escaping ProviderServer.Behaviour, at addresses: [String] = ["127.0.0.1"],
+        _ body: (WebhookSender, ProviderServer) async throws -> Void
     ) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-receiver-\(UUID())").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -64,8 +68,8 @@ import Webhooks
         var settings = try WebhookSettings(authorities: authority.write(into: folder))
         // These tests are not about the time limit of an attempt, and all other tests run at the same time.
         settings.attemptLimit = longestSettling
-        settings.resolver = HostResolver(rule: AddressRule(allowed: [AddressRange("127.0.0.1")!])) { _ in
-            [IPAddress("127.0.0.1")!]
+        settings.resolver = HostResolver(rule: AddressRule(allowed: Self.thisMachine)) { _ in
+            addresses.compactMap { IPAddress($0) }
         }
         let sender = WebhookSender(settings: settings)
         try await ProviderServer.running(behaviour, certificate: files) { try await body(sender, $0) }
@@ -88,13 +92,35 @@ import Webhooks
         }
     }
 
+    @Test(arguments: [["::1", "127.0.0.1"], ["127.0.0.2", "127.0.0.3", "127.0.0.1"]])
+    func `an event goes to the first address of the host that accepts a connection, and so do the next ones`(
+        addresses: [String]
+    ) async throws {
+        try await Self.receiving({ _ in .json("{}") }, at: addresses) { sender, receiver in
+            for _ in 0..<2 {
+                let result = await sender.send(
+                    Self.event, to: Self.webhook("https://hooks.invalid:\(receiver.port)/in"), now: 1_000)
+                #expect(result == .delivered)
+            }
+            #expect(receiver.questions.map(\.uri) == ["/in", "/in"] && receiver.connections == 1)
+        }
+    }
+
+    @Test func `an event fails if no address of the host accepts a connection`() async throws {
+        try await Self.receiving({ _ in .json("{}") }, at: ["127.0.0.2", "127.0.0.3"]) { sender, receiver in
+            let result = await sender.send(
+                Self.event, to: Self.webhook("https://hooks.invalid:\(receiver.port)/in"), now: 1_000)
+            #expect(result == .failed(reason: "Connection refused"))
+            #expect(receiver.questions.isEmpty)
+        }
+    }
+
     @Test func `for development, a program on this machine receives requests without TLS`() async throws {
         var settings = try WebhookSettings()
         settings.attemptLimit = longestSettling
         settings.allowsPlainLoopback = true
-        let ranges = ["127.0.0.0/8", "::1"].compactMap { AddressRange($0) }
         // The program listens on 127.0.0.1 only.
-        settings.resolver = HostResolver(rule: AddressRule(allowed: ranges)) { _ in
+        settings.resolver = HostResolver(rule: AddressRule(allowed: Self.thisMachine)) { _ in
             [IPAddress("::1")!, IPAddress("127.0.0.1")!]
         }
         let sender = WebhookSender(settings: settings)

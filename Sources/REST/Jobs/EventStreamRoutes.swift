@@ -61,7 +61,9 @@ extension Routes {
     }
 
     private static let streamHeaders: HTTPFields = [
-        .contentType: EventStream.mediaType, .cacheControl: "no-store", .connection: "close",
+        .contentType: EventStream.mediaType, .connection: "close",
+        // Asks proxies not to compress the response: HAProxy would retain the end of each event until the next one.
+        .cacheControl: "no-store, no-transform",
         // Asks proxies such as nginx not to buffer the response.
         .xAccelBuffering: "no",
     ]

@@ -16,7 +16,7 @@ import Webhooks
 @Suite(.serialized) struct PushTests {
     /// Runs a gateway whose push services are all on this machine.
     private static func run(
-        allowed: [AddressRange] = [AddressRange("127.0.0.1")!],
+        allowed: [AddressRange] = [AddressRange("127.0.0.0/8")!], at addresses: [String] = ["127.0.0.1"],
         answers: @escaping ProviderServer.Behaviour = { _ in .json("{}", status: 201) },
         _ body: @escaping @Sendable (RunningGateway, ProviderServer) async throws -> Void
     ) async throws {
@@ -28,7 +28,7 @@ import Webhooks
         var push = try PushSettings(
             key: PushKey(pem: P256.Signing.PrivateKey().pemRepresentation, contact: "mailto:ops@example.com"),
             resolver: HostResolver(rule: AddressRule(allowed: allowed)) { _ in
-                [IPAddress("127.0.0.1")!]
+                addresses.compactMap { IPAddress($0) }
             }, authorities: authority.write(into: folder))
         push.pauses = [.milliseconds(10), .milliseconds(10)]
         try await within { [push] in
@@ -258,6 +258,22 @@ import Webhooks
                     #"enroute_push_messages_total{outcome="\#(isRevoked ? "refused" : "sent")"} 1"#)
             }
             #expect(service.questions.count == (isRevoked ? 0 : 1))
+        }
+    }
+
+    @Test func `a message goes to another address of the push service if the first one refuses the connection`()
+        async throws
+    {
+        try await Self.run(at: ["127.0.0.2", "127.0.0.1"]) { gateway, service in
+            let (job, browser) = (try await gateway.travellingJob(), TestBrowser())
+            #expect(try await Self.subscribe(browser, gateway, service).status == 200)
+            try await gateway.connect("rider-1", .rider) { rider, answers in
+                try await rider.send(.travel(job: job, active: true))
+                _ = try await answers.travelAnswer()
+                try await rider.report(job, step: 100)
+                try await gateway.waitForMetric(#"enroute_push_messages_total{outcome="sent"} 1"#)
+            }
+            #expect(service.questions.count == 1)
         }
     }
 

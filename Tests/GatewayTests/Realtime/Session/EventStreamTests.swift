@@ -17,6 +17,7 @@ import Testing
                 let answer = try await gateway.rest("HEAD", "/api/v1/jobs/\(job)/events", by: "anna", .customer)
                 #expect(answer.status == 200 && answer.headers["content-type"] == "text/event-stream", "\(answer)")
                 #expect(answer.headers["content-length"] == nil && answer.text.isEmpty, "\(answer)")
+                #expect(answer.headers["cache-control"] == "no-store, no-transform", "\(answer)")
             }
         }
     }
@@ -29,7 +30,8 @@ import Testing
                 let job = try await gateway.travellingJob()
                 let stream = try await EventStreamReader.open(gateway, job, by: "anna", .customer)
                 #expect(stream.status == 200 && stream.headers["content-type"] == "text/event-stream")
-                #expect(stream.headers["cache-control"] == "no-store" && stream.headers["connection"] == "close")
+                #expect(stream.headers["cache-control"] == "no-store, no-transform")
+                #expect(stream.headers["connection"] == "close")
                 let retry = try await stream.next()
                 #expect(EventStream.retryMilliseconds.contains(Int64(retry?.retry ?? 0)))
                 let welcome = try await stream.next()
