@@ -127,15 +127,18 @@ extension JobService {
         }
     }
 
-    private func createAnew(_ new: NewJob, epoch: String) -> EventLoopFuture<Durable<JobLedger.Creation>> {
+    /// Creates a job that did not exist. It may be created, and even erased, by another request meanwhile: then its rider
+    /// keeps the task only if the job is the rider's.
+    func createAnew(_ new: NewJob, epoch: String) -> EventLoopFuture<Durable<JobLedger.Creation>> {
         let listed = self.ledger.list(
             new.job, rider: new.rider, customer: new.customer, now: WallClock.nowMilliseconds)
         return listed.flatMap { self.acquireTask(new.job, for: new.rider, from: nil, by: new.actor) }.flatMap { task in
             self.ledger.createDurably(new, epoch: epoch).flatMap { creation in
                 self.updateZoneListing(of: new.job)
-                guard case .exists = creation.value, task?.isNew == true else {
+                if case .created = creation.value {
                     return self.acquireInNewZone(new.job, task, of: new.rider, by: new.actor).map { creation }
                 }
+                guard task?.isNew == true else { return self.loop.makeSucceededFuture(creation) }
                 return self.ledger.recover(new.job).flatMap { recovery in
                     let isTheirs = recovery?.record.rider == new.rider && recovery?.record.status.end == nil
                     return isTheirs

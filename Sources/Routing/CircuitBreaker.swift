@@ -6,7 +6,7 @@ package struct CircuitBreaker: Hashable, Sendable {
     package struct Bounds: Hashable, Sendable {
         /// The number of failures in a row that opens it.
         package var failures = 3
-        /// How long it stays open, in seconds: the first time, and at most. The time doubles with each failure.
+        /// How long it stays open, in seconds: the first time, and at most. The time doubles with each failed trial.
         package var firstRest = 10.0
         package var lastRest = 600.0
         /// How long it stays open, in seconds, after the key was rejected, and after a 429 without `Retry-After`.
@@ -50,9 +50,18 @@ package struct CircuitBreaker: Hashable, Sendable {
         (self.failuresInARow, self.rests, self.restsUntil, self.isTrying) = (0, 0, nil, false)
     }
 
-    package mutating func failed(_ failure: ProviderFailure, now: UInt64) {
-        guard failure.isFault else { return self.succeeded() }
+    /// Reports a failure. Once it is open, only the failure of a trial request counts. A request that was sent before may
+    /// fail too: then it stays open for longer only if the provider refuses the key or demands a pause.
+    ///
+    /// - Returns: whether this failure opened it, for the first time or again.
+    @discardableResult
+    package mutating func failed(_ failure: ProviderFailure, now: UInt64) -> Bool {
+        guard failure.isFault else {
+            self.succeeded()
+            return false
+        }
         let wasTrying = self.isTrying
+        let isLate = self.restsUntil != nil && !wasTrying
         self.isTrying = false
         switch failure {
         case .throttled(let seconds):
@@ -60,13 +69,15 @@ package struct CircuitBreaker: Hashable, Sendable {
             self.rest(asked ?? self.bounds.throttledRest, now)
         case .keyRefused: self.rest(self.bounds.refusedRest, now)
         default:
+            guard !isLate else { return false }
             self.failuresInARow += 1
-            guard wasTrying || self.failuresInARow >= self.bounds.failures else { return }
+            guard wasTrying || self.failuresInARow >= self.bounds.failures else { return false }
             var seconds = self.bounds.firstRest
             for _ in 0..<min(self.rests, 32) { seconds = min(self.bounds.lastRest, seconds * 2) }
             self.rests += 1
             self.rest(seconds, now)
         }
+        return !isLate
     }
 
     /// Of two end times the later one applies, because a request from before the last failure may fail after it.

@@ -39,6 +39,23 @@ import Testing
         let warnings: [String]
     }
 
+    @Test func `by default there are as many event loops as cores that the process may use`() async throws {
+        let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+        let core = try #require(status.firstMatch(of: /Cpus_allowed_list:\s*(\d+)/)?.1)
+        let outcome = try await CommandTests.run(
+            ["--cpu-list", "\(core)", CommandTests.binary, "config", "--format", "json"], binary: "/usr/bin/taskset")
+        let document = try JSONDecoder().decode(Document.self, from: Data(outcome.output.utf8))
+        #expect(document.settings.first { $0.name == "ENROUTE_EVENT_LOOPS" }?.value == "1")
+    }
+
+    @Test(arguments: [
+        ("Cpus_allowed:\tff,ffffffff\nCpus_allowed_list:\t0-39\n", 40), ("Cpus_allowed:\t00000005\n", 2),
+        ("Threads:\t4\n", nil),
+    ])
+    func `the cores that a process may use are the bits of its CPU affinity`(status: String, cores: Int?) {
+        #expect(UsableCores.affinity(in: status) == cores)
+    }
+
     @Test func `each value has its source: the environment, a line of the file, or the default`() async throws {
         let (outcome, path) = try await Self.run(
             ["--format", "json"], environment: ["ENROUTE_LISTEN_PORT": "9001", "ENROUTE_LOG_LEVEL": "debug"])

@@ -50,6 +50,7 @@ import Testing
     private static let runElsewhere: [(document: String, line: String, suite: String)] = [
         ("deploy/redis/README.md", "# Set PASSWORD", "DeployedFilesTests"),
         ("deploy/redis/README.md", "# Set PREFIX", "DeployedFilesTests"),
+        ("deploy/redis/README.md", "# Set ROLE, NAME", "SharedRedisTests"),
         ("deploy/redis/README.md", "# Set MASTER", "PlannedFailoverTests"),
         ("deploy/redis/README.md", "# Set LISTS", "Tests/Deploy/test_runbook_redis.py"),
         ("deploy/haproxy/README.md", "haproxy -c", "Tests/Deploy/test_haproxy.py"),

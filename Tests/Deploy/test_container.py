@@ -66,6 +66,14 @@ def test_every_service_is_hardened_and_bounded(file):
         assert re.search(r":[^:]*\d[^:]*$", made["image"]) and not made["image"].endswith(":latest"), name
 
 
+def test_gateways_close_idle_sessions_before_their_container_is_out_of_memory(file):
+    made = gateways(file)
+    assert made
+    for gateway in made.values():
+        assert gateway["mem_limit"] == "1g"
+        assert int(gateway["environment"]["ENROUTE_OVERLOAD_MEMORY_MB"]) == 1024 * 8 // 10
+
+
 def test_only_haproxy_is_published_beyond_this_machine_if_the_operator_says_so(file):
     """Everything listens on loopback unless .env changes that, and neither Redis nor a management port is published."""
     published = {name: made["ports"] for name, made in file["services"].items() if "ports" in made}

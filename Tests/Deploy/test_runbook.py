@@ -3,6 +3,7 @@ and a follower. Clients stay connected where the text promises it."""
 
 import contextlib
 import re
+import shutil
 import subprocess
 import time
 
@@ -34,6 +35,15 @@ def test_every_alert_has_a_section_with_its_severity_and_commands_and_every_sect
         section = found[name]
         assert section.text.lstrip().startswith(f"`{rule['labels']['severity']}`"), name
         assert section.blocks(), f"{name} has no commands"
+
+
+def test_the_command_of_the_guide_makes_every_alert_link_to_the_published_runbook(tmp_path):
+    command = re.search(r"^sed -i '[^']*' ", (ROOT / "deploy/observability.md").read_text(), re.MULTILINE)[0]
+    rules = tmp_path / "enroute.rules.yml"
+    shutil.copy(SHIPPED / "enroute.rules.yml", rules)
+    subprocess.run(["sh", "-c", f"{command} {rules}"], check=True)
+    links = re.findall(r"runbook_url: (.*)/RUNBOOK.md#\w+$", rules.read_text(), re.MULTILINE)
+    assert len(links) == len(shipped_alerts()) and set(links) == {"https://wiki.example.com/enroute"}
 
 
 def test_every_metric_in_the_runbook_exists(make_site):

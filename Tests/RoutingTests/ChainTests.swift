@@ -65,6 +65,46 @@ import Testing
         }
     }
 
+    @Test func `requests that fail together open the circuit breaker once, for the first open time`() {
+        var breaker = CircuitBreaker()
+        let opened = (0..<20).map { breaker.failed(.late, now: Self.seconds(Double($0) / 100)) }
+        #expect(opened == [false, false, true] + Array(repeating: false, count: 17))
+        let (early, trial) = (breaker.mayAsk(now: Self.seconds(10)), breaker.mayAsk(now: Self.seconds(10.1)))
+        #expect(!early && trial)
+        let (reopened, late) = (
+            breaker.failed(.late, now: Self.seconds(11)), breaker.failed(.late, now: Self.seconds(11))
+        )
+        #expect(reopened && !late)
+        #expect(breaker.isOpen(now: Self.seconds(30.9)) && !breaker.isOpen(now: Self.seconds(31)))
+    }
+
+    @Test func `a failure that arrives after the open time, before the trial, changes nothing`() {
+        var breaker = CircuitBreaker()
+        for _ in 0..<3 { breaker.failed(.late, now: 0) }
+        let opened = breaker.failed(.status(500), now: Self.seconds(10))
+        let trial = breaker.mayAsk(now: Self.seconds(10))
+        #expect(!opened && trial)
+    }
+
+    @Test(arguments: [ProviderFailure.throttled(retryAfterSeconds: 300), .keyRefused])
+    func `a request from before is refused late, and the provider is avoided for longer`(refusal: ProviderFailure) {
+        var breaker = CircuitBreaker()
+        for _ in 0..<3 { breaker.failed(.late, now: 0) }
+        let opened = (0..<2).map { _ in breaker.failed(refusal, now: Self.seconds(1)) }
+        #expect(opened == [false, false])
+        #expect(breaker.isOpen(now: Self.seconds(300.9)) && !breaker.isOpen(now: Self.seconds(301)))
+    }
+
+    @Test(arguments: [
+        (ProviderFailure.keyRefused, true), (.throttled(retryAfterSeconds: 5), true), (.noRoute, false),
+        (.noPlace, false), (.late, false),
+    ])
+    func `only a refusal opens the circuit breaker at the first failure`(failure: ProviderFailure, opens: Bool) {
+        var breaker = CircuitBreaker()
+        let opened = breaker.failed(failure, now: 0)
+        #expect(opened == opens && breaker.isOpen(now: 0) == opens)
+    }
+
     @Test func `a success resets the count of failures`() {
         var breaker = CircuitBreaker()
         for _ in 0..<10 {

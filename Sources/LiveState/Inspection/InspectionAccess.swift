@@ -48,6 +48,15 @@ package struct AccessProbe: Sendable, Hashable {
             ["get", Self.unrelated], ["set", Self.unrelated, "v"], ["subscribe", Self.unrelated],
             ["ssubscribe", Self.unrelated], ["publish", Self.unrelated, ""], ["spublish", Self.unrelated, ""],
         ]
+        if !keyspace.prefix.isEmpty { self.excessive.append(["get", Self.unprefixedKey(of: role)]) }
+    }
+
+    /// A key of an installation without a prefix. Those of other installations are not known.
+    private static func unprefixedKey(of role: RedisRole) -> String {
+        switch role {
+        case .live: Keyspace().travel(of: Self.job)
+        case .ledger: Keyspace().job(Self.job)
+        }
     }
 
     /// The commands that both roles need: messages on a channel, and the state of the server.

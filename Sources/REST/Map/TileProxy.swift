@@ -71,15 +71,17 @@ package actor TileProxy {
         let now = NIODeadline.now().uptimeNanoseconds
         if let known = self.cache.entry(tile, now: now) { return known.image }
         if let request = self.requests[tile] { return await request.value }
-        guard self.requests.count < Self.maxConcurrentRequests, self.breaker.mayAsk(now: now), self.rate.take(at: now)
-        else {
-            return nil
-        }
+        guard self.requests.count < Self.maxConcurrentRequests, self.mayAsk(now: now) else { return nil }
         // An unstructured task, because other clients may wait for the tile after the first one has disconnected. It ends
         // within `ProviderClient.longestWait`.
         let request = Task { await self.requestImage(of: tile) }
         self.requests[tile] = request
         return await request.value
+    }
+
+    /// The rate limit comes before `mayAsk`: a trial that the circuit breaker permits has to be sent.
+    private func mayAsk(now: UInt64) -> Bool {
+        !self.breaker.isOpen(now: now) && self.rate.take(at: now) && self.breaker.mayAsk(now: now)
     }
 
     private func requestImage(of tile: Tile) async -> TileImage? {
@@ -91,11 +93,9 @@ package actor TileProxy {
             return image
         } catch {
             let now = NIODeadline.now().uptimeNanoseconds
-            self.breaker.failed(error, now: now)
-            if error == .noPlace {
-                self.cache.insert(nil, of: tile, now: now)
-            } else if self.breaker.isOpen(now: now) {
-                // Logged once each time the circuit breaker opens.
+            let hasOpened = self.breaker.failed(error, now: now)
+            if error == .noPlace { self.cache.insert(nil, of: tile, now: now) }
+            if hasOpened {
                 self.logger.log(
                     level: error.needsOperator ? .error : .warning, "tile provider unavailable",
                     metadata: [LogKey.provider: "tiles", LogKey.reason: "\(error)"])

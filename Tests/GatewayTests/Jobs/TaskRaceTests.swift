@@ -253,6 +253,21 @@ import Testing
         }
     }
 
+    @Test func `a job that is erased while another request creates it again leaves no task`() async throws {
+        try await Self.run { gateway, first, second in
+            let job = try await Self.order(1, first, at: [])
+            _ = try await first.erase(job, by: Self.actor) { _ in first.loop.makeSucceededVoidFuture() }.get()
+            let new = NewJob(
+                job: job, kind: .delivery, customer: PersonID("anna")!, rider: Self.rider, zone: RunningGateway.rome,
+                actor: Self.actor)
+            // The other request has looked for the job before it was created the first time.
+            let creation = try await second.createAnew(new, epoch: "e1").get().value
+            #expect(creation == .erased)
+            let (has, should) = try await Self.holders(of: job, gateway)
+            #expect(has.isEmpty && should.isEmpty, "\(has)")
+        }
+    }
+
     @Test func `an erasure that is finished late takes nothing from a job that was created again meanwhile`()
         async throws
     {

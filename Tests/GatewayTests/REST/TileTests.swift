@@ -1,6 +1,5 @@
 import EnrouteWire
 import Foundation
-import Logging
 import Routing
 import TestSupport
 import Testing
@@ -113,13 +112,14 @@ import Testing
         }
     }
 
-    @Test func `concurrent requests to a slow tile provider are limited`()
+    @Test func `concurrent requests to a slow tile provider are limited, and their failures are logged once`()
         async throws
     {
+        let lines = RecordedLines()
         try await ProviderServer.running({ _ in .silence }) { server in
             let source = try TileSource(template: "\(server.url)/{z}/{x}/{y}")
             let client = try ProviderClient(longestWait: longestSettling)
-            let proxy = TileProxy(source: source, client: client, logger: Logger(label: "test"))
+            let proxy = TileProxy(source: source, client: client, logger: lines.logger)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for column in 0..<TileProxy.maxConcurrentRequests {
                     group.addTask { _ = await proxy.image(of: Tile(zoom: 9, column: column, row: 0)!) }
@@ -135,6 +135,7 @@ import Testing
                 try await group.waitForAll()
             }
             #expect(await proxy.requestsInProgress == 0)
+            #expect(lines.all.map(\.message) == ["tile provider unavailable"])
         }
     }
 

@@ -5,6 +5,8 @@ import LiveState
 import Logging
 
 extension SettingsTable {
+    private static let maxEventLoops = 256
+
     static let general = SettingGroup(
         "General", "",
         [
@@ -34,10 +36,15 @@ extension SettingsTable {
                 default: .computed("the host's name") { ProcessInfo.processInfo.hostName },
                 "Name of this gateway in the audit trail and on the operations page."),
             Setting(
-                "ENROUTE_EVENT_LOOPS", .integer(1...256, unit: ""),
-                default: .computed("the number of processor cores") {
-                    "\(ProcessInfo.processInfo.activeProcessorCount)"
-                }, "Number of event loops, each on a thread of its own."),
+                "ENROUTE_EVENT_LOOPS", .integer(1...Self.maxEventLoops, unit: ""),
+                default: .computed("the number of processor cores that the process may use") {
+                    "\(min(UsableCores.count, Self.maxEventLoops))"
+                }, "Number of event loops, each on a thread of its own.",
+                details: """
+                    The default counts the cores of the process's CPU affinity, which `taskset`, cpusets and systemd's
+                    `CPUAffinity=` restrict. If a container has a CPU quota of fewer cores, the quota counts, rounded
+                    up. Set the number if systemd limits the unit with `CPUQuota=`.
+                    """),
             Setting(
                 "ENROUTE_REPLAY_TOKEN", .text("a JSON Web Token"),
                 "The rider's token for `enroute replay`, unless --token-file names a file.", secrecy: .secret,

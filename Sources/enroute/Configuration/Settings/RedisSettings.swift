@@ -39,8 +39,9 @@ extension SettingsTable {
                 .text("at most 64 ASCII characters without spaces and without `{ } * ? [ ] \\`"),
                 "Prefix of every key and channel.",
                 details: """
-                    Lets several installations share a Redis instance. All gateways of an installation must use the same
-                    prefix.
+                    Lets several installations share a Redis instance, each with [users of its
+                    own](redis/README.md#several-installations-on-one-redis). All gateways of an installation must use
+                    the same prefix.
                     """,
                 commands: usersOfRedis),
             Setting(
