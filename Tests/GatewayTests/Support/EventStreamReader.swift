@@ -85,14 +85,23 @@ final class EventStreamReader: @unchecked Sendable {
         throw Missing()
     }
 
+    /// The maximum number of comments in a row; the gateway sends one each 25 s.
+    private static let mostComments = 6
+
     private func read() throws -> Event? {
+        var comments = 0
         while true {
             var event = Event()
             var isNothing = true
             while true {
                 guard let line = try self.line() else { return nil }
                 if line.isEmpty { break }
-                guard !line.hasPrefix(":") else { continue }
+                guard !line.hasPrefix(":") else {
+                    comments += 1
+                    // Otherwise a test whose event never comes would wait as long as the gateway keeps the stream alive.
+                    guard comments < Self.mostComments else { throw Missing() }
+                    continue
+                }
                 let parts = line.split(separator: ":", maxSplits: 1).map(String.init)
                 let value = parts.count > 1 ? String(parts[1].trimmingPrefix(" ")) : ""
                 isNothing = false
