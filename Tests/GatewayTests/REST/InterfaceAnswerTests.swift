@@ -47,9 +47,10 @@ import Webhooks
         try await Self.run {
             ($0.leafletFolder, $0.tiles) = (folder.path, tiles)
         } _: { conversation in
+            // First, because a rider who goes online gets the open jobs of the time before as tasks.
+            try await Self.ride(conversation)
             try await Self.makeAndChange(conversation)
             try await Self.travel(conversation)
-            try await Self.ride(conversation)
             try await Self.grant(conversation)
             try await Self.useWebhooks(conversation)
             try await Self.sendEvents(conversation)
@@ -147,6 +148,7 @@ import Webhooks
         try await conversation.ask(422, unavailable.with { $0.body = #"{"reason":"midnight"}"# })
         try await conversation.ask(409, unavailable.with { $0.body = #"{"reason":"hidden","device":"phone-2"}"# })
         try await conversation.ask(200, try .good("readVerdicts"))
+        try await conversation.ask(200, try .good("explainJob"))
         try await conversation.ask(200, try .good("stopTravel"))
     }
 
@@ -170,7 +172,7 @@ import Webhooks
         try await conversation.ask(200, try .good("readPool").with { $0.path = "/api/v1/zones/rome/riders/available" })
         for id in [
             "readZones", "readZoneJobs", "readZoneRiders", "readZoneVerdicts", "readZoneAudit", "readGateways",
-            "explainJob", "explainRider",
+            "explainRider",
         ] {
             try await conversation.ask(200, try .good(id))
         }

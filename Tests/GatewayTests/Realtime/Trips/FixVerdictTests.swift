@@ -203,6 +203,10 @@ import Testing
                         let answer = try await Self.answer(&answers)
                         #expect(answer == "ok")
                     }
+                    let travel = first.settings.liveState.keyspace.travel(of: job)
+                    try await becomes("the first connection no longer reports") {
+                        try await first.client.run("GET", travel).text?.split(separator: " ").count == 3
+                    }
                     try await second.connect("rider-1", .rider) { rider, answers in
                         // Sent together, before anything is read: an older fix, a distant one and a valid one.
                         try await rider.send(Self.report(job, 2, [Self.fix(now - 25_000)]))
