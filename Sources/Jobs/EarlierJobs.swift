@@ -1,5 +1,5 @@
-// Jobs that a rider got before it entered its zone. They are not tasks, because only a zone has tasks, and only an online
-// rider may have one. They become tasks when the rider goes online in the zone for the first time.
+// Jobs that riders got before they were put into a zone. They are not tasks, because only a zone has tasks, and only riders
+// who are online may have one. They become tasks when the rider goes online in the zone for the first time.
 //
 // An assignment that found the rider in no zone writes the job's record first and then looks for the zone again. The
 // rider goes online first, and then the records are read. So at least one of the two finds the other.
@@ -14,8 +14,8 @@ extension JobService {
     /// Maximum number of earlier jobs that become tasks: the newest open ones.
     private static let maxEarlierJobs = 100
 
-    /// Acquires the open jobs of a rider that has just entered its zone as its tasks, even if they are more than its
-    /// capacity. Does nothing for a rider that is offline or whose earlier jobs are tasks already. Safe to repeat, and
+    /// Makes the open jobs of a rider who has just entered their zone tasks of the rider, even if they exceed the
+    /// capacity. Does nothing for a rider who is offline or whose earlier jobs are tasks already. Safe to repeat, also
     /// from several gateways at the same time.
     package func acquireEarlierJobs(of rider: PersonID, in zone: ZoneID) -> EventLoopFuture<Void> {
         self.riders.isOnlineAndJoining(rider, in: zone).flatMap { isJoining in
@@ -26,7 +26,7 @@ extension JobService {
                 }
                 return EventLoopFuture.whenAllSucceed(acquired, on: self.loop)
             }.flatMap { acquired in
-                // Otherwise the rider is offline again, and the next time it goes online they are acquired.
+                // Otherwise the rider is offline again, and gets these tasks the next time they go online.
                 acquired.allSatisfy { $0 }
                     ? self.riders.finishJoining(rider, in: zone) : self.loop.makeSucceededVoidFuture()
             }
@@ -39,10 +39,10 @@ extension JobService {
         ) { $1.status.end == nil }.map { $0.jobs.map(\.job) }
     }
 
-    /// Acquires a job as a task of the rider in its record, if that rider is in a zone by now and online. The record is
+    /// Makes a job a task of the rider in its record, if that rider is in a zone by now and online. The record is
     /// compared afterwards: the job may have ended or been assigned to another rider meanwhile.
     ///
-    /// - Returns: `false` if the rider is in a zone but cannot have a task there, because it is offline.
+    /// - Returns: `false` if the rider is in a zone but cannot have a task there, because they are offline.
     func acquireEarlierJob(_ job: JobID, of rider: PersonID, by actor: PersonID) -> EventLoopFuture<Bool> {
         self.openStatus(of: job, for: rider).flatMap { status in
             guard let status else { return self.loop.makeSucceededFuture(true) }

@@ -1,7 +1,7 @@
 // Assignment: which rider and customer a job belongs to. Two parties must agree: the zone, which gives a rider a task only if
 // the rider may have it, and the job's record, which issues the fence. The zone decides first, so that no rider is
-// offline with a job; if the record refuses, the task is released again (TaskAcquisition.swift). A rider that the service
-// never added to a zone has no availability and accepts every assignment.
+// offline with a job; if the record refuses, the task is released again (TaskAcquisition.swift). Riders whom the
+// service never added to a zone have no availability and accept every assignment.
 
 internal import Access
 package import EnrouteWire
@@ -157,8 +157,8 @@ extension JobService {
 }
 
 extension JobService {
-    /// A rider that was in no zone when the job was assigned may have entered one before the record was written. Then
-    /// nobody else makes the job its task.
+    /// A rider who was in no zone when the job was assigned may have entered one before the record was written. Then
+    /// nobody else makes the job a task of theirs.
     private func acquireInNewZone(
         _ job: JobID, _ task: AcquiredTask?, of rider: PersonID?, by actor: PersonID
     ) -> EventLoopFuture<Void> {

@@ -12,12 +12,12 @@ struct AcquiredTask: Sendable {
     let zone: ZoneID
     /// The rider did not have the task before.
     let isNew: Bool
-    /// The rider that has the job according to its record.
+    /// The rider who has the job according to its record.
     let former: PersonID?
 }
 
 extension JobService {
-    /// The pause before a rider that is moving to another zone is looked up again.
+    /// The pause before a rider who is moving to another zone is looked up again.
     private static let pauseWhileMoving = TimeAmount.milliseconds(20)
 
     /// Acquires the job as a task of its new rider. The rider in the job's record also keeps it, until `releaseFormer`.
@@ -112,7 +112,7 @@ extension JobService {
     // MARK: tasks that a gateway left behind when it died
 
     /// Releases those tasks whose jobs have ended, are deleted or belong to another rider. An assignment in progress writes
-    /// the task first and the job afterwards, so a rider that changed recently is skipped.
+    /// the task first and the job afterwards, so a rider who changed recently is skipped.
     ///
     /// - Returns: the result for each of these tasks. Another gateway may have released it first.
     package func releaseStaleTasks(

@@ -62,7 +62,7 @@ package struct Keyspace: Sendable, Hashable {
 
     /// Ledger: the zone of a rider. Not `rider:{R}:zone`, which is the record of a rider named `zone` in a zone R.
     package func home(of rider: PersonID) -> String { "\(self.prefix)home:{\(rider.text)}" }
-    /// Ledger: the card of a rider that is between two zones, for an hour at most.
+    /// Ledger: the card of a rider who is between two zones, for an hour at most.
     package func moving(_ rider: PersonID) -> String { "\(self.prefix)moving:{\(rider.text)}" }
     /// Ledger: all zones.
     package var zones: String { "\(self.prefix)zones" }

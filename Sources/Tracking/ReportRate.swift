@@ -28,7 +28,7 @@ package struct ReportRate: Hashable, Sendable {
     /// The possible intervals in seconds. With the longest, a position becomes stale when two reports in a row are
     /// lost.
     package static let steps = [1.0, 2, 3, 5, 8, 12, 20]
-    /// The longest intervals in seconds while somebody follows and the battery is not low: for a rider that moves, and for one
+    /// The longest intervals in seconds while somebody follows and the battery is not low: for a rider who moves, and for one
     /// that rests. A marker is wrong until the report after a rider sets off, turns or stops. With 2 s it stands still for
     /// less than 2 % of the time that the rider moves, with 5 s for more than 5 % (benchmarks/results/tracking.md).
     static let longestMoving = 2.0
@@ -45,7 +45,7 @@ package struct ReportRate: Hashable, Sendable {
     static let emptyBattery = 8
     /// A longer interval is requested only after it was right this many times in a row; a shorter one immediately.
     static let patience = 5
-    /// The same for the interval of a rider that rests: about two minutes. Traffic lights are shorter.
+    /// The same for the interval of a rider who rests: about two minutes. Traffic lights are shorter.
     static let restingPatience = 60
 
     /// Index into `steps`.

@@ -6,7 +6,7 @@ internal import Redis
 extension JobFeed {
     /// The feed at one moment.
     package struct State: Sendable, Hashable {
-        /// The rider that shares its position; `nil` while the feed is closed.
+        /// The rider who shares their position; `nil` while the feed is closed.
         package var rider: PersonID?
         /// The deadline, ms since the epoch.
         package var deadline: Int64?

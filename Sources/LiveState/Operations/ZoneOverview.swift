@@ -35,7 +35,7 @@ extension Riders {
         }
     }
 
-    /// Reads the zone's lists one after the other. A rider that changes meanwhile may be in its previous group.
+    /// Reads the zone's lists one after the other. A rider who changes meanwhile may be in its previous group.
     private func roster(of zone: ZoneID) -> EventLoopFuture<ZoneRoster> {
         let lists = [
             self.onlineIDs(in: zone), self.unreachableWithTask(in: zone), self.available(in: zone),

@@ -49,7 +49,7 @@ package struct GeoIndex: Sendable {
         return EventLoopFuture.andAllSucceed(sent, on: self.live.eventLoop).map { placed.count }
     }
 
-    /// Deletes the place of a rider that went offline or moved to another zone.
+    /// Deletes the place of a rider who went offline or moved to another zone.
     package func forget(_ rider: PersonID, in zone: ZoneID) -> EventLoopFuture<Void> {
         self.live.send(["ZREM", .text(self.keyspace.places(in: zone)), .text(rider.text)]).flatMap { _ in
             self.live.send(["ZREM", .text(self.keyspace.placesSeen(in: zone)), .text(rider.text)])

@@ -2,7 +2,7 @@
 
 internal import EnrouteWire
 
-/// The capacity and the card of a rider that moves to another zone, as stored: `5 {"name":"Rosa"}`, or `5 {}` without a card.
+/// The capacity and the card of a rider who moves to another zone, as stored: `5 {"name":"Rosa"}`, or `5 {}` without a card.
 struct MovingProfile: Sendable {
     /// `nil` if a gateway of an earlier version stored only the card.
     let capacity: Int?

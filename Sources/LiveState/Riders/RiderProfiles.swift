@@ -68,7 +68,7 @@ extension Riders {
     ) -> EventLoopFuture<Durable<Description>> {
         self.ledger.send(["GET", .text(self.replyKey(of: requester, rider, zone))]).flatMap {
             known in
-            // A repeated request must not move back a rider that has moved on since.
+            // A repeated request must not move back a rider who has moved on since.
             if known != .null { return self.describeInZone(rider, in: zone, profile, requester) }
             return self.residence(of: rider).flatMap { residence in
                 var profile = profile

@@ -24,7 +24,7 @@ extension Riders {
     /// Assigns a task to a rider.
     ///
     /// - Parameters:
-    ///   - former: the rider that has the task and hands it over. The task counts for both riders until it is released
+    ///   - former: the rider who has the task and hands it over. The task counts for both riders until it is released
     ///     for `former`. The rider itself if it had the job before it entered the zone: then it must only be online.
     ///   - state: of a task that the rider does not have yet.
     package func assign(
@@ -133,7 +133,7 @@ extension Riders {
         }
     }
 
-    /// The rider that has the job as a task; `nil` if none. Cost: O(1), without a script.
+    /// The rider who has the job as a task; `nil` if none. Cost: O(1), without a script.
     package func owner(of job: JobID, in zone: ZoneID) -> EventLoopFuture<PersonID?> {
         let key = self.keyspace.taskOwners(in: zone)
         return self.ledger.send(["HMGET", .text(key), .text(job.text)]).map { answer in

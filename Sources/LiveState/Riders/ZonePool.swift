@@ -18,7 +18,7 @@ package struct ZonePool: Sendable {
         self.keyspace = settings.keyspace
     }
 
-    /// A rider that may get a task.
+    /// A rider who may get a task.
     package struct Member: Sendable, Hashable {
         package var rider: PersonID
         /// Time of the last heartbeat, ms since the epoch.

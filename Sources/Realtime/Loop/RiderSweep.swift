@@ -119,7 +119,7 @@ final class RiderSweep {
     /// A task of a zone's list.
     private struct ComparedTask: Sendable {
         var job: JobID
-        /// The rider that has it.
+        /// The rider who has it.
         var owner: PersonID?
         /// What became of it, if it had to be released.
         var releases: [Riders.Release]
