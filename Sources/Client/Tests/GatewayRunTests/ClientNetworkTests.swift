@@ -31,11 +31,7 @@ import Testing
 
     /// An HTTP server that redirects every POST, and responds to the request that follows with JSON.
     private static let redirecting = """
-        import signal
         from http.server import BaseHTTPRequestHandler, HTTPServer
-
-        # The process that runs the tests may ignore this signal, and its children inherit that.
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
         class Redirecting(BaseHTTPRequestHandler):
             def do_POST(self):
@@ -67,7 +63,8 @@ import Testing
         server.standardOutput = output
         server.standardError = FileHandle.nullDevice
         try server.run()
-        defer { server.terminate() }
+        // The process that runs the tests may block or ignore SIGTERM, and its children inherit that.
+        defer { kill(server.processIdentifier, SIGKILL) }
         let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
         let port = try #require(Int(line.trimmingCharacters(in: .whitespacesAndNewlines)))
         let gateway = try #require(URL(string: "http://127.0.0.1:\(port)"))
