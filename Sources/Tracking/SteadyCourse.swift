@@ -1,4 +1,4 @@
-// Predicts where a rider would be if it had kept its course and speed. Some loggers stall for up to 20 s and then catch
+// Predicts where a rider would be if they had kept their course and speed. Some loggers stall for up to 20 s and then catch
 // up with a jump that looks impossible. Such a jump ends where the course leads; a wrong place hardly ever does.
 
 /// The course of a rider, from the readings that were accepted.

@@ -1,4 +1,4 @@
-// Travel mode in the ledger: whether a rider may share its position for a job, until when, and on which device.
+// Travel mode in the ledger: whether a rider may share their position for a job, until when, and on which device.
 
 package import EnrouteWire
 package import NIOCore

@@ -1,4 +1,4 @@
-// Changes of a job's status at the ledger.
+// Changes of a job's status in the ledger.
 
 package import EnrouteWire
 package import NIOCore

@@ -235,7 +235,7 @@ extension Riders {
 }
 
 extension Riders {
-    /// Whether a rider is online but the jobs that it had before it entered the zone may not be its tasks yet.
+    /// Whether a rider is online but may have earlier jobs, from before they entered the zone, that are not tasks yet.
     package func isOnlineAndJoining(_ rider: PersonID, in zone: ZoneID) -> EventLoopFuture<Bool> {
         let key = self.keyspace.rider(rider, in: zone)
         return self.ledger.send(["HMGET", .text(key), "status", "joining"]).map { answer in
@@ -243,7 +243,7 @@ extension Riders {
         }
     }
 
-    /// The jobs that a rider had before it entered the zone are its tasks now.
+    /// The jobs that a rider had before they entered the zone are tasks now.
     package func finishJoining(_ rider: PersonID, in zone: ZoneID) -> EventLoopFuture<Void> {
         let key = self.keyspace.rider(rider, in: zone)
         return self.writes.send(["HDEL", .text(key), "joining"]).map { _ in }

@@ -121,7 +121,7 @@ final class RiderSweep {
         var job: JobID
         /// The rider who has it.
         var owner: PersonID?
-        /// What became of it, if it had to be released.
+        /// The result of the release, if the task had to be released.
         var releases: [Riders.Release]
     }
 

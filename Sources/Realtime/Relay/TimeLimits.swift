@@ -1,4 +1,4 @@
-// Enforces the limit on how long a rider may share its position (BR-002). At the limit, the gateway of the rider and
+// Enforces the limit on how long a rider may share their position (BR-002). At the limit, the gateway of the rider and
 // every gateway with a follower of the job close the feed. The first one succeeds, and the message that it publishes
 // notifies all others. Redis refuses later positions in any case; this class ensures that followers are notified.
 

@@ -1,4 +1,4 @@
-// A rider sets its availability and switches travel mode. Travel mode ends by itself at the sharing time limit.
+// A rider sets their availability and switches travel mode. Travel mode ends by itself at the sharing time limit.
 
 internal import Access
 internal import EnrouteWire

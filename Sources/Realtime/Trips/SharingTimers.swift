@@ -1,4 +1,4 @@
-// The timers that notify a rider of its sharing time limits. A rider may switch travel mode on for many jobs in one
+// The timers that notify a rider of their sharing time limits. A rider may switch travel mode on for many jobs in one
 // session, and a job may end without the session learning of it. The number of timers is therefore limited.
 
 internal import EnrouteWire
