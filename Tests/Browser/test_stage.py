@@ -89,6 +89,13 @@ def test_three_live_pages_show_one_delivery_and_a_killed_gateway_is_measured(ope
     assert not wrong, wrong
 
 
+def test_a_stage_that_is_opened_during_the_ride_shares_the_riders_location(open_stage):
+    page = open_stage()
+    await_rider_on_the_way(page)
+    page.context.close()
+    expect(frame(open_stage(), "rider").locator("#sharing")).to_be_visible(timeout=ORDER_MS)
+
+
 def test_an_order_is_delivered_by_the_riders_page_and_once_more_starts_another(open_stage):
     page = open_stage()
     set_speed(page, HIGHEST_SPEED)

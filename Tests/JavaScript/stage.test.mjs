@@ -76,21 +76,26 @@ function phone({isFramed = true} = {}) {
   const button = {
     disabled: false, clicks: 0, click() { this.clicks += 1; }, scrollIntoView() {}, getBoundingClientRect: () => ({}),
   };
+  const travel = {...button, state: 'off'};
+  const found = (which) => {
+    if (which.startsWith('meta')) return {content: STAGE};
+    if (which.includes('.travel')) return which.includes(`[data-state="${travel.state}"]`) ? travel : null;
+    return which.includes('picked_up') ? button : null;
+  };
   const context = {
     window, EventTarget, Event, setTimeout: (action) => action?.(), performance: {now: () => context.time},
     CSS: {escape: (text) => text},
     navigator: {geolocation: real, permissions: {query: async () => 'real'}},
     addEventListener: (type, listener) => listeners.push(listener), time: 0,
     document: {
-      querySelector: (which) => (which.startsWith('meta') ? {content: STAGE} : which.includes('picked_up') ? button : null),
-      createElement: () => ({style: {}, setAttribute() {}, remove() {}}), body: {append() {}},
+      querySelector: found, createElement: () => ({style: {}, setAttribute() {}, remove() {}}), body: {append() {}},
     },
   };
   vm.runInNewContext(readFileSync(new URL('demo-phone.js', FOLDER), 'utf8'), context);
   const send = (data, origin = STAGE, source = window.parent) => {
     for (const listener of listeners) listener({origin, source, data: {type: 'enroute-phone', permission: 'granted', ...data}});
   };
-  return {...context, context, real, sent, send, button};
+  return {...context, context, real, sent, send, button, travel};
 }
 
 const FIX = {lat: 41.9, lon: 12.5, acc: 5, spd: 6, at: 1_000};
@@ -131,6 +136,22 @@ test('the stage presses the button of the next step, once until the page had tim
   for (let turn = 0; turn < 3; turn += 1) send({press: 'picked_up'});
   send({press: 'nothing'});
   assert.equal(button.clicks, 1);
+});
+
+test('during the ride, the stage activates travel mode, and leaves it off for whoever deactivates it', () => {
+  const {send, travel, context} = phone();
+  const press = (name) => {
+    context.time += 10_000;
+    send({press: name});
+    return travel.clicks;
+  };
+  assert.equal(press('travel'), 1);
+  travel.state = 'on';
+  assert.equal(press('travel'), 1);
+  travel.state = 'off';
+  assert.equal(press('travel'), 1);
+  press('picked_up');
+  assert.equal(press('travel'), 2, 'the next trip');
 });
 
 test('in a tab of its own, the rider’s page uses the location of its device', () => {

@@ -22,7 +22,7 @@ final class DemoControls: Sendable {
         var plot = "The town wakes up."
         var order: Order?
         var phone: DemoPhone
-        /// The button that the rider's page is to press, by the page's own name for it.
+        /// The button that the rider's page is to press: a step of the task, or `travel` for travel mode.
         var press: String?
         var stageSeenAt: ContinuousClock.Instant?
         var phoneSeenAt: ContinuousClock.Instant?

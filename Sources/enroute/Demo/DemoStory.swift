@@ -133,7 +133,13 @@ struct DemoStory: Sendable {
     /// Moves the rider's phone along the route until it arrives, or until the order ends in another way.
     private func ride(_ job: JobID) async throws {
         self.controls.order?.isUnderway = true
-        defer { self.controls.order?.isUnderway = false }
+        // The page starts travel mode when the rider sets off on it. A page that was opened later, or was too slow for
+        // that step, needs the tap on its switch.
+        self.controls.press = "travel"
+        defer {
+            self.controls.press = nil
+            self.controls.order?.isUnderway = false
+        }
         try await withThrowingTaskGroup(of: Void.self) { group in
             defer { group.cancelAll() }
             group.addTask { try await self.reportWithoutPage(job) }

@@ -57,8 +57,19 @@
   }
 
   let tappedAt = -Infinity;
-  function press(verb) {
-    const button = document.querySelector(`#jobs [data-verb="${CSS.escape(verb)}"]`);
+  /** Whether travel mode has been on during this trip. Whoever deactivates it later keeps it off. */
+  let hasTravelled = false;
+
+  /** The button to press, if the page shows it. */
+  function buttonFor(name) {
+    if (name !== 'travel') return document.querySelector(`#jobs [data-verb="${CSS.escape(name)}"]`);
+    hasTravelled ||= Boolean(document.querySelector('#jobs .travel[data-state="on"]'));
+    return hasTravelled ? null : document.querySelector('#jobs .travel[data-state="off"]:not([hidden])');
+  }
+
+  function press(name) {
+    if (name !== 'travel') hasTravelled = false;
+    const button = buttonFor(name);
     const now = performance.now();
     if (!button || button.disabled || now - tappedAt < BETWEEN_TAPS) return;
     tappedAt = now;
