@@ -10,8 +10,8 @@ import Testing
         #expect(!CloseCode.replaced.reconnects && CloseCode.connectionLimit.reconnects)
     }
 
-    @Test func `among the codes of RFC 6455, clients reconnect only after an internal error`() {
-        #expect(CloseCode.allCases.filter { $0.rawValue < 4000 && $0.reconnects } == [.internalError])
+    @Test func `among the codes of RFC 6455, clients reconnect after a normal end and an internal error only`() {
+        #expect(CloseCode.allCases.filter { $0.rawValue < 4000 && $0.reconnects } == [.normal, .internalError])
     }
 
     @Test func `the codes are the ones the protocol lists`() {

@@ -57,7 +57,8 @@ public enum ErrorCode: String, Error, Sendable, CaseIterable {
 /// Close codes of a WebSocket (RFC 6455 section 7.4). Clients reconnect after 4000 to 4499 and do not after 4500 to
 /// 4999, without exception.
 public enum CloseCode: UInt16, Sendable, CaseIterable {
-    /// Ends an event stream that has nothing more to send. A gateway does not close a WebSocket with it.
+    /// Ends an event stream that has nothing more to send. A gateway does not close a WebSocket with it, but some proxies
+    /// do when they restart.
     case normal = 1000
     case protocolError = 1002
     case unsupportedData = 1003
@@ -86,7 +87,7 @@ public enum CloseCode: UInt16, Sendable, CaseIterable {
     /// Whether a client should reconnect.
     public var reconnects: Bool {
         switch self.rawValue {
-        case Self.internalError.rawValue, 4000...4499: true
+        case Self.normal.rawValue, Self.internalError.rawValue, 4000...4499: true
         default: false
         }
     }
