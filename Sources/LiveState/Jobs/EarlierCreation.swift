@@ -25,4 +25,17 @@ extension JobLedger {
             return .exists(epoch: known, head: head)
         }
     }
+
+    /// Returns whether this request created the job, according to the first entry of its log. Cost: O(1), without a script.
+    ///
+    /// - Parameter request: its id. Gateways before 2026-11-30 did not store it. Then the person alone decides.
+    package func wasCreated(_ job: JobID, by actor: PersonID, request: String) -> EventLoopFuture<Bool> {
+        let key = self.keyspace.log(of: job)
+        return self.ledger.send(["XRANGE", .text(key), "-", "+", "COUNT", 1]).flatMapThrowing { answer in
+            guard let first = answer.array?.first else { return false }
+            guard let fields = first.logEntry?.fields else { throw self.ledger.refusal(of: key, by: "XRANGE") }
+            return fields["source"] == "create" && fields["actor"] == actor.text
+                && (fields["request"] ?? request) == request
+        }
+    }
 }

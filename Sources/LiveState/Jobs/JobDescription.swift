@@ -44,7 +44,7 @@ extension JobLedger {
             let detail = parts.dropFirst().first?.text
             switch (parts.first?.integer, detail.flatMap(JobKind.init), detail.flatMap(JobStatus.init)) {
             case (1, _, _): return Durable(value: .changed, replicas: answer.replicas)
-            case (2, _, _): return Durable(value: .unchanged, replicas: nil)
+            case (2, _, _): return Durable(value: .unchanged, replicas: answer.replicas)
             case (0, _, _): return Durable(value: .noSuchJob, replicas: nil)
             case (-1, let kind?, _): return Durable(value: .otherKind(kind), replicas: nil)
             case (-2, _, let status?): return Durable(value: .ended(status), replicas: nil)
@@ -52,6 +52,11 @@ extension JobLedger {
             default: throw RedisError.unexpectedAnswer(command: Scripts.describeJob.name)
             }
         }
+    }
+
+    /// Waits until replicas have everything that was written about a job before, on whatever connection. Changes nothing.
+    package func confirm(_ job: JobID, kind: JobKind) -> EventLoopFuture<Durable<Description>> {
+        self.describe(job, kind: kind, zone: nil, destination: nil, vendor: nil)
     }
 }
 

@@ -19,14 +19,22 @@ extension JobLedger {
     }
 }
 
-extension StatusLogEntry {
-    /// - Parameter entry: of the stream: its id, then names and values in turn.
-    init?(_ entry: RESPValue) {
-        guard let parts = entry.array, parts.count == 2, let id = parts[0].text.flatMap({ StatusID($0) }),
+extension RESPValue {
+    /// The id and the fields of an entry of a log, which has its id, then names and values in turn.
+    var logEntry: (id: StatusID, fields: [String: String])? {
+        guard let parts = self.array, parts.count == 2, let id = parts[0].text.flatMap({ StatusID($0) }),
             let items = parts[1].array?.map({ $0.text ?? "" }), items.count.isMultiple(of: 2)
         else { return nil }
         var fields: [String: String] = [:]
         for index in stride(from: 0, to: items.count, by: 2) { fields[items[index]] = items[index + 1] }
+        return (id, fields)
+    }
+}
+
+extension StatusLogEntry {
+    /// - Parameter entry: of the stream.
+    init?(_ entry: RESPValue) {
+        guard let (id, fields) = entry.logEntry else { return nil }
         guard let status = fields["status"].flatMap(JobStatus.init), let at = fields["at"]?.timestamp,
             let source = fields["source"], let recorded = optional(fields["recorded"] ?? "", \.timestamp)
         else { return nil }

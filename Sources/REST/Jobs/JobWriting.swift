@@ -79,14 +79,11 @@ extension Routes {
     private func createdBefore(
         _ requested: JobRequest, _ grant: Grant, _ request: String
     ) async throws -> Response? {
-        let log = try await self.result(of: self.jobs.ledger.log(of: requested.job))
-        guard let first = log.first, first.source == "create", first.actor == grant.person.text,
-            first.request == request
+        let ledger = self.jobs.ledger
+        guard
+            try await self.result(of: ledger.wasCreated(requested.job, by: grant.person, request: request))
         else { return nil }
-        // This write changes nothing. Its purpose is to learn whether a replica has confirmed the earlier write.
-        let confirmed = try await self.result(
-            of: self.jobs.ledger.describe(requested.job, kind: requested.kind, zone: nil, destination: nil, vendor: nil)
-        )
+        let confirmed = try await self.result(of: ledger.confirm(requested.job, kind: requested.kind))
         let view = try await self.viewAfterChange(of: requested.job, grant)
         return self.answer(
             view, of: requested.job, to: grant, status: .created,

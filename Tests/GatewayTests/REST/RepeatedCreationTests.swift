@@ -71,4 +71,44 @@ import Testing
             }
         }
     }
+
+    private static let body = #"{"job":"j-1","kind":"delivery","customer":"anna"}"#
+
+    /// Creates the job as the first attempt did, and stores its log as older gateways did: without the request.
+    private static func createByOlderGateway(_ gateway: RunningGateway) async throws {
+        let new = NewJob(
+            job: Self.job, kind: .delivery, customer: PersonID("anna")!, request: "key-1", actor: Self.service)
+        _ = try await gateway.ledger.create(new, epoch: "epoch-1").get()
+        let log = "job:{j-1}:log"
+        let entry = try #require(try await gateway.client.run("XRANGE", log, "-", "+").array?.first?.array)
+        let items = (entry.last?.array ?? []).compactMap(\.text)
+        #expect(items.suffix(2) == ["request", "key-1"])
+        try await gateway.client.run("DEL", log)
+        let words = ["XADD", log, try #require(entry.first?.text)] + items.dropLast(2)
+        _ = try await gateway.client.send(RedisCommand(words.map { .text($0) })).get()
+    }
+
+    @Test func `a repeated request finds the job that an older gateway created`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                try await Self.crash(Self.body, key: "key-1", gateway)
+                try await Self.createByOlderGateway(gateway)
+                let answer = try await Self.again(Self.body, key: "key-1", to: gateway)
+                #expect(answer.status == 201 && answer.member("epoch") == "epoch-1", "\(answer)")
+            }
+        }
+    }
+
+    @Test func `a repeated request does not claim the job that an event of its service created`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                try await Self.crash(Self.body, key: "key-1", gateway)
+                let new = NewJob(
+                    job: Self.job, kind: .delivery, customer: PersonID("anna")!, actor: Self.service)
+                _ = try await gateway.ledger.create(new, epoch: "epoch-1").get()
+                let answer = try await Self.again(Self.body, key: "key-1", to: gateway)
+                #expect(answer.status == 409 && answer.member("code") == "conflict", "\(answer)")
+            }
+        }
+    }
 }
