@@ -60,6 +60,8 @@ if not record[1] then return {0} end
 local fence = tonumber(record[4] or '0')
 if record[2] == rider and record[3] == customer then
   -- A decision that is older than this one but arrives after it must lose.
+  -- A write, so that WAIT covers the earlier change, which another connection may have made.
+  redis.call('HSET', KEYS[1], 'rider', rider)
   if occurred_at > (record[5] or '') then redis.call('HSET', KEYS[1], 'assigned_at', occurred_at) end
   return {2, fence}
 end

@@ -73,6 +73,8 @@ if request ~= '' then
     local field = {}
     for i = 1, #entry[2], 2 do field[entry[2][i]] = entry[2][i + 1] end
     if field.request == request and field.actor == actor and field.status == status and field.corrected then
+      -- A write, so that WAIT covers the earlier change, which another connection may have made.
+      redis.call('HSET', KEYS[1], 'status', current)
       return {2, epoch, field.prev, entry[1], tonumber(field.at), field.corrected, rider}
     end
   end

@@ -75,7 +75,11 @@ if display == '' then display = shown elseif display == '{}' then display = '' e
 if metadata == '' then metadata = noted elseif metadata == '{}' then metadata = '' end
 if recipient == '' then recipient = known elseif recipient == '{}' then recipient = '' end
 local is_same_text = display == shown and metadata == noted and recipient == known
-if zone == record[3] and destination == record[4] and vendor == record[5] and is_same_text then return {2} end
+if zone == record[3] and destination == record[4] and vendor == record[5] and is_same_text then
+  -- A write, so that WAIT covers the earlier change, which another connection may have made.
+  redis.call('HSET', KEYS[1], 'kind', kind)
+  return {2}
+end
 if string.find(',' .. ended .. ',', ',' .. record[2] .. ',', 1, true) then return {-2, record[2]} end
 local last = tonumber(record[8] or '') or 0
 if revision ~= '' and tonumber(revision) ~= last then return {-3} end

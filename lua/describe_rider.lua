@@ -66,6 +66,8 @@ if stored then
   local parts = {}
   for part in string.gmatch(stored, '[^ ]+') do parts[#parts + 1] = part end
   if table.remove(parts, 1) ~= fingerprint then return {-9} end
+  -- A write, so that WAIT covers the earlier change, which another connection may have made.
+  redis.call('SET', KEYS[6], stored, 'KEEPTTL')
   parts[1] = tonumber(parts[1])
   return parts
 end

@@ -26,7 +26,11 @@ end
 
 local record = redis.call('HMGET', KEYS[1], 'status', 'note', 'note_at', 'note_by')
 if not record[1] then return {0} end
-if (record[2] or '') == note then return {2, tonumber(record[3] or '0') or 0, record[4] or ''} end
+if (record[2] or '') == note then
+  -- A write, so that WAIT covers the earlier change, which another connection may have made.
+  redis.call('HSET', KEYS[1], 'status', record[1])
+  return {2, tonumber(record[3] or '0') or 0, record[4] or ''}
+end
 
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))

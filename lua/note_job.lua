@@ -36,7 +36,11 @@ end
 
 local record = redis.call('HMGET', KEYS[1], 'customer', 'status', 'customer_note', 'revision', 'zone', 'epoch', 'version')
 if not record[1] or (customer ~= '' and record[1] ~= customer) then return {0} end
-if note == (record[3] or '') then return {2} end
+if note == (record[3] or '') then
+  -- A write, so that WAIT covers the earlier change, which another connection may have made.
+  redis.call('HSET', KEYS[1], 'customer', record[1])
+  return {2}
+end
 if string.find(',' .. ended .. ',', ',' .. record[2] .. ',', 1, true) then return {-2, record[2]} end
 
 local time = redis.call('TIME')

@@ -39,7 +39,7 @@
 -- Errors   'ERR publish_status: ...' on a bad argument; nothing is written.
 -- Returns  {1, epoch, prev, id, at_ms} published   {0} no such job   {-1, status, head} not allowed from this status
 --          {-2, status, head} the newest event is not `expected`   {-3} the actor is not that party
---          {2, epoch, prev, id, at_ms} the log has this request with this status: nothing is written
+--          {2, epoch, prev, id, at_ms} the log has this request with this status: nothing changes
 -- Cost     O(events in the log), at most 64, plus one XADD and one SPUBLISH; O(1) without a request id
 
 if #KEYS ~= 4 or #ARGV ~= 15 then
@@ -107,6 +107,8 @@ if request ~= '' then
     local is_theirs = field.actor == actor
     if source == 'event' or field.source == 'event' then is_theirs = field.source == source end
     if field.request == request and is_theirs and field.status == status and not field.late then
+      -- A write, so that WAIT covers the earlier change, which another connection may have made.
+      redis.call('HSET', KEYS[1], 'status', current)
       return {2, epoch, field.prev, entry[1], tonumber(field.at)}
     end
   end

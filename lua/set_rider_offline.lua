@@ -60,6 +60,8 @@ if stored then
   local parts = {}
   for part in string.gmatch(stored, '[^ ]+') do parts[#parts + 1] = part end
   if table.remove(parts, 1) ~= fingerprint then return {-9} end
+  -- A write, so that WAIT covers the earlier change, which another connection may have made.
+  redis.call('SET', KEYS[6], stored, 'KEEPTTL')
   parts[1] = tonumber(parts[1])
   return parts
 end
@@ -109,7 +111,11 @@ local function apply_change(change, job, reason)
   return version
 end
 
-if status == 'offline' then return reply({2, version}) end
+if status == 'offline' then
+  -- A write, so that WAIT covers the earlier change, which another connection may have made.
+  redis.call('HSET', KEYS[1], 'status', status)
+  return reply({2, version})
+end
 local jobs = redis.call('HKEYS', KEYS[2])
 if #jobs > 0 then return reply({-1, unpack(jobs)}) end
 status, reachable = 'offline', '0'

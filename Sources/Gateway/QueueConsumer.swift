@@ -1,8 +1,8 @@
 // Consumes events from an Amazon SQS queue, for systems that publish to a queue instead of calling the REST interface.
 //
-// A message is deleted once its event is applied or superseded. If the event cannot be applied yet, or Redis is unavailable,
-// the message is returned to the queue with a delay. If the event can never be applied, the message is not deleted, and the
-// queue's redrive policy moves it to the dead-letter queue.
+// A message is deleted once its event is applied or superseded. If the event cannot be applied yet, if Redis is unavailable,
+// or if too few replicas have confirmed the change, the message is returned to the queue with a delay. If the event can never
+// be applied, the message is not deleted, and the queue's redrive policy moves it to the dead-letter queue.
 
 internal import Access
 internal import EnrouteWire
@@ -23,7 +23,8 @@ struct QueueConsumer: Sendable {
 
     /// The delay in seconds before a message whose event cannot be applied yet is delivered again.
     static let notYetDelay = 5
-    /// The delay in seconds before a message that failed because of Redis is delivered again.
+    /// The delay in seconds before a message that failed because of Redis, or whose change a failover could lose, is delivered
+    /// again.
     static let outageDelay = 10
     /// The pause in seconds between two requests to a queue that does not answer.
     static let retryPause: ClosedRange<Int> = 1...5
@@ -61,7 +62,10 @@ struct QueueConsumer: Sendable {
             do throws(EventFault) { event = try message.event() } catch { throw self.routes.problem(error) }
             logger[metadataKey: LogKey.event] = "\(event.id.prefix(Self.maxLoggedCharacters))"
             logger[metadataKey: LogKey.eventSource] = "\(event.source.prefix(Self.maxLoggedCharacters))"
-            _ = try await self.routes.process(event, Self.grant)
+            let result = try await self.routes.process(event, Self.grant)
+            guard !result.isReplicationUnconfirmed else {
+                return try await self.queue.returnMessage(message, seconds: Self.outageDelay)
+            }
         } catch let problem as Problem {
             problem.log("queue message failed with an internal error", logger)
             guard problem.isRetryable else {

@@ -58,7 +58,8 @@ extension JobService {
         return self.create(new, epoch: event.epoch).map { creation in
             switch creation.value {
             case .created: .applied(nil, isReplicationUnconfirmed: creation.isReplicationUnconfirmed, isRepeat: false)
-            case .exists(event.epoch, _): .applied(nil, isReplicationUnconfirmed: false, isRepeat: true)
+            case .exists(event.epoch, _):
+                .applied(nil, isReplicationUnconfirmed: creation.isReplicationUnconfirmed, isRepeat: true)
             case .exists, .erased: .superseded(nil)
             }
         }.flatMapErrorThrowing { error in

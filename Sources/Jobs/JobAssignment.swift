@@ -124,6 +124,11 @@ extension JobService {
             // The gateway that created the job may have stopped before this step.
             self.updateZoneListing(of: new.job)
             return self.loop.makeSucceededFuture(Durable(value: earlier, replicas: nil))
+        }.flatMap { creation in
+            guard case .exists(epoch, _) = creation.value else { return self.loop.makeSucceededFuture(creation) }
+            return self.ledger.confirm(new.job, kind: new.kind).map {
+                Durable(value: creation.value, replicas: $0.replicas)
+            }
         }
     }
 

@@ -117,6 +117,33 @@ import Testing
         }
     }
 
+    @Test func `a repetition on another connection is unconfirmed until both replicas have the first change`()
+        async throws
+    {
+        try await Self.withTwoReplicas { ledger, replicas, master in
+            _ = try await Self.create(ledger)
+            var timing = RedisTiming.patient
+            timing.monitor = .milliseconds(50)
+            let client = try await RedisClient.started(at: master.address, timing: timing)
+            defer { client.stop() }
+            let other = JobLedger(ledger: client, settings: Self.settings)
+            try await becomes("both have the job") {
+                try await other.confirm(Stage.job, kind: .delivery).get().replicas == 2
+            }
+            try await replicas[0].freeze()
+            func note(_ ledger: JobLedger) async throws -> Durable<JobLedger.NoteResult> {
+                try await ledger.note(CustomerNote("Gate code 42"), on: Stage.job, of: nil).get()
+            }
+            let first = try await note(ledger)
+            #expect(first.value == .changed && first.isReplicationUnconfirmed)
+            let again = try await note(other)
+            #expect(again.value == .unchanged && again.isReplicationUnconfirmed)
+            #expect(try await other.confirm(Stage.job, kind: .delivery).get().isReplicationUnconfirmed)
+            try await replicas[0].thaw()
+            try await becomes("both have the note") { try await note(other).replicas == 2 }
+        }
+    }
+
     @Test func `B33: the number of replicas to wait for can be configured`() async throws {
         try await Self.withTwoReplicas(quorum: .count(1)) { ledger, replicas, master in
             try await replicas[0].freeze()

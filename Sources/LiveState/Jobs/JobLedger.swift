@@ -97,7 +97,7 @@ package struct JobLedger: Sendable {
                 return Durable(value: .assigned(fence: fence), replicas: answer.replicas)
             case (2, _):
                 guard let fence = parts.last?.fence else { break }
-                return Durable(value: .unchanged(fence: fence), replicas: nil)
+                return Durable(value: .unchanged(fence: fence), replicas: answer.replicas)
             case (0, _): return Durable(value: .noSuchJob, replicas: nil)
             case (-1, _): return Durable(value: .overtaken, replicas: nil)
             case (-2, let status?): return Durable(value: .ended(status), replicas: nil)

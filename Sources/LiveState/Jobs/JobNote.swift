@@ -33,7 +33,7 @@ extension JobLedger {
             let parts = answer.value.array ?? []
             switch (parts.first?.integer, parts.dropFirst().first?.text.flatMap(JobStatus.init)) {
             case (1, _): return Durable(value: .changed, replicas: answer.replicas)
-            case (2, _): return Durable(value: .unchanged, replicas: nil)
+            case (2, _): return Durable(value: .unchanged, replicas: answer.replicas)
             case (0, _): return Durable(value: .noSuchJob, replicas: nil)
             case (-2, let status?): return Durable(value: .ended(status), replicas: nil)
             default: throw RedisError.unexpectedAnswer(command: Scripts.noteJob.name)

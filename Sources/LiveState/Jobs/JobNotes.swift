@@ -28,9 +28,10 @@ extension JobLedger {
                 guard let at = parts[1].timestamp else { break }
                 return Durable(value: .changed(at: at), replicas: answer.replicas)
             case (2, 3):
-                guard let text else { return Durable(value: .unchanged(nil), replicas: nil) }
+                guard let text else { return Durable(value: .unchanged(nil), replicas: answer.replicas) }
                 guard let at = parts[1].timestamp, let by = parts[2].text.flatMap({ PersonID($0) }) else { break }
-                return Durable(value: .unchanged(OperationsNote(text: text, at: at, by: by)), replicas: nil)
+                return Durable(
+                    value: .unchanged(OperationsNote(text: text, at: at, by: by)), replicas: answer.replicas)
             default: break
             }
             throw self.ledger.refusal(of: self.keyspace.job(job), by: Scripts.keepNote.name)

@@ -150,7 +150,7 @@ package struct Riders: Sendable {
             guard let reply = Reply(answer.value), let parsed = parse(reply) else {
                 throw self.ledger.refusal(of: self.keyspace.rider(rider, in: zone), by: script.name)
             }
-            // A refusal or an unchanged state writes nothing that must be durable; losing the stored reply is acceptable.
+            // A refusal writes nothing that must be durable; losing the stored reply is acceptable.
             return Durable(value: parsed, replicas: reply.code > 0 ? answer.replicas : nil)
         }
     }

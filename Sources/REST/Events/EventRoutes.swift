@@ -207,7 +207,7 @@ package struct EventResult: Encodable {
         case id, source, outcome, status, job, statusID = "statusId", jobStatus, durability, code, detail, retryable
     }
 
-    var isReplicationUnconfirmed: Bool { self.durability != nil }
+    package var isReplicationUnconfirmed: Bool { self.durability != nil }
 
     init(
         _ event: CloudEvent, _ outcome: String, _ job: JobID, statusID: StatusID? = nil, jobStatus: JobStatus? = nil,

@@ -12,7 +12,7 @@ import Testing
     private final class Receipts: Sendable { let count = Mutex(0) }
 
     /// Responds to the first request for messages with these, and to no further one.
-    private static func delivering(_ bodies: [String]) throws -> ProviderServer.Behaviour {
+    static func delivering(_ bodies: [String]) throws -> ProviderServer.Behaviour {
         let messages = bodies.enumerated().map {
             ["MessageId": "m-\($0.offset)", "ReceiptHandle": "r-\($0.offset)", "Body": $0.element]
         }
