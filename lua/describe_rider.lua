@@ -1,9 +1,9 @@
 #!lua
 -- describe_rider: set a rider's approval, capacity (tasks at the same time) and card.
 --
--- A rider who is new in the zone is added to it, offline, and marked as `joining`: jobs that the rider already has are
--- not tasks yet. A rider whose approval is withdrawn leaves the pool immediately but is not set offline. A rider with
--- tasks is then draining: they finish the tasks and get no new ones.
+-- A rider who is new in the zone is added to it, offline. The record has no `joined` yet (finish_joining): jobs that the
+-- rider already has are not tasks. A rider whose approval is withdrawn leaves the pool immediately but is not set
+-- offline. A rider with tasks is then draining: they finish the tasks and get no new ones.
 --
 -- Role     ledger
 -- KEYS[1]  rider:{<zone>}:<rider>          hash     the record
@@ -121,6 +121,5 @@ if not is_approval and record[4] == capacity and card == shown then return reply
 local change = not record[1] and 'created' or not is_approval and 'described'
   or approved == '1' and 'approved' or 'withdrawn'
 apply_change(change, '', '')
-if not record[1] then redis.call('HSET', KEYS[1], 'joining', '1') end
 if card ~= shown then redis.call('HSET', KEYS[1], 'card', card, 'card_version', version) end
 return reply({record[1] and 1 or 3, version})

@@ -48,6 +48,9 @@ static const unsigned char erase_job_lua[] = {
 static const unsigned char expire_rider_lua[] = {
 #embed "../../lua/expire_rider.lua"
 };
+static const unsigned char finish_joining_lua[] = {
+#embed "../../lua/finish_joining.lua"
+};
 static const unsigned char forget_events_lua[] = {
 #embed "../../lua/forget_events.lua"
 };
@@ -178,6 +181,7 @@ static const struct enroute_scripts_file files[] = {
     FILE_OF("enlist_webhook.lua", enlist_webhook_lua),
     FILE_OF("erase_job.lua", erase_job_lua),
     FILE_OF("expire_rider.lua", expire_rider_lua),
+    FILE_OF("finish_joining.lua", finish_joining_lua),
     FILE_OF("forget_events.lua", forget_events_lua),
     FILE_OF("forward_event.lua", forward_event_lua),
     FILE_OF("hold_lease.lua", hold_lease_lua),

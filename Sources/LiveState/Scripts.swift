@@ -57,6 +57,7 @@ package enum Scripts {
     package static let riderHeartbeat = Self.script("rider_heartbeat")
     package static let expireRider = Self.script("expire_rider")
     package static let describeRider = Self.script("describe_rider")
+    package static let finishJoining = Self.script("finish_joining")
     package static let removeRider = Self.script("remove_rider")
     package static let riderSnapshot = Self.script("rider_snapshot")
     package static let zoneSnapshot = Self.script("zone_snapshot")

@@ -119,6 +119,28 @@ def test_the_package_has_the_version_of_the_program_and_the_libraries_that_it_ne
     assert set(listed.split()) == {f"/{path}" for path in CONFIGURATION}
 
 
+def commit(folder: Path, at: str) -> None:
+    git = ["git", "-C", folder, "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    subprocess.run([*git, "commit", "--quiet", "--allow-empty", "--message=a"], check=True,
+                   env=os.environ | {"GIT_COMMITTER_DATE": at})
+
+
+def revision(folder: Path) -> str:
+    return subprocess.run([TOP / "deploy/debian/revision"], cwd=folder, capture_output=True, text=True, check=True,
+                          env=os.environ | {"GIT_CEILING_DIRECTORIES": str(folder.parent)}).stdout.strip()
+
+
+def test_apt_recognizes_the_package_of_a_newer_commit_of_the_same_version(tmp_path):
+    assert revision(tmp_path) == "1"
+    subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
+    commit(tmp_path, "2026-11-30T22:15:00+0200")
+    first = revision(tmp_path)
+    assert first == "20261130201500"
+    commit(tmp_path, "2026-11-30T21:00:00+0000")
+    for older, newer in (("1", first), (first, revision(tmp_path))):
+        subprocess.run(["dpkg", "--compare-versions", f"0.1.0-{older}", "lt", f"0.1.0-{newer}"], check=True)
+
+
 def next_version(package: Path, folder: Path) -> Path:
     """The package with other access lists and another example of the settings."""
     subprocess.run(["dpkg-deb", "--raw-extract", package, folder], check=True)

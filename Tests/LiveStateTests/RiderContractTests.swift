@@ -34,6 +34,13 @@ import Testing
         }
     }
 
+    @Test func `finish_joining refuses any argument`() async throws {
+        try await self.stage { stage in
+            let call = ValidCall(script: Scripts.finishJoining, keys: [stage.keys[0]], arguments: [])
+            try await call.refuses([], on: stage.base)
+        }
+    }
+
     @Test func `remove_rider refuses a bad argument`() async throws {
         try await self.stage { stage in
             let call = ValidCall(Scripts.removeRider, stage, keys: [stage.due], "left")

@@ -159,6 +159,39 @@ import Testing
             #expect(try await !isJoining())
             try await stage.describe(capacity: 3)
             #expect(try await !isJoining(), "only a new record is joining")
+            _ = try await stage.goOffline()
+            try await stage.online()
+            #expect(try await !isJoining(), "the jobs are looked for once")
+        }
+    }
+
+    @Test func `a rider whose record an older gateway wrote is joining once it is online`() async throws {
+        try await ZoneStage.set { stage in
+            // Older versions write these fields only.
+            try await stage.client.run(
+                "HSET", stage.keys[0], "status", "online", "reachable", "1", "approved", "1", "capacity", "1",
+                "heartbeat", "\(try await stage.base.now())", "device", "", "version", "1")
+            func isJoining() async throws -> Bool {
+                try await stage.riders.isOnlineAndJoining(ZoneStage.rider, in: ZoneStage.zone).get()
+            }
+            #expect(try await isJoining())
+            try await stage.riders.finishJoining(ZoneStage.rider, in: ZoneStage.zone).get()
+            #expect(try await !isJoining())
+        }
+    }
+
+    @Test func `a rider who was removed while joining is joining again afterwards`() async throws {
+        try await ZoneStage.set { stage in
+            try await stage.online()
+            _ = try await stage.riders.remove(
+                ZoneStage.rider, from: ZoneStage.zone, because: "", by: ZoneStage.service
+            ).get()
+            try await stage.riders.finishJoining(ZoneStage.rider, in: ZoneStage.zone).get()
+            #expect(try await stage.client.run("EXISTS", stage.keys[0]) == .integer(0))
+            try await stage.describe()
+            try await stage.riders.finishJoining(ZoneStage.rider, in: ZoneStage.zone).get()
+            try await stage.online()
+            #expect(try await stage.riders.isOnlineAndJoining(ZoneStage.rider, in: ZoneStage.zone).get())
         }
     }
 

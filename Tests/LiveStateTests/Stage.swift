@@ -94,9 +94,11 @@ struct ValidCall: Sendable {
     private func refusesWrongCounts(on stage: Stage) async throws {
         func count(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
         let reason = "takes \(count(self.keys.count, "key")) and \(count(self.arguments.count, "argument"))"
-        try await self.refuses(self.keys, Array(self.arguments.dropLast()), reason, on: stage)
+        if !self.arguments.isEmpty {
+            try await self.refuses(self.keys, Array(self.arguments.dropLast()), reason, on: stage)
+            try await self.refuses(self.keys, [], reason, on: stage)
+        }
         try await self.refuses(self.keys, self.arguments + [""], reason, on: stage)
-        try await self.refuses(self.keys, [], reason, on: stage)
         try await self.refuses(Array(self.keys.dropLast()), self.arguments, reason, on: stage)
         try await self.refuses(self.keys + ["job:{job-7}:more"], self.arguments, reason, on: stage)
     }

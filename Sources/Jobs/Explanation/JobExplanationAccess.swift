@@ -144,7 +144,9 @@ extension JobExplanation {
         if !silent.isEmpty {
             problems.append(
                 "\(silent.map(\.title).listed) stopped reporting \(self.time.distance(silent.map(\.at).max() ?? 0)): "
-                    + "it has stopped, or cannot reach Redis; its followers are not counted.")
+                    + (silent.count == 1
+                        ? "it has stopped, or cannot reach Redis; its followers are not counted."
+                        : "they have stopped, or cannot reach Redis; their followers are not counted."))
         }
         let troubled = followed.filter { !["serving", nil].contains($0.health.value?.state) }
         problems += troubled.map { "\($0.title) is \($0.health.value?.state ?? "")." }

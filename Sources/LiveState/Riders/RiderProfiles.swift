@@ -238,15 +238,16 @@ extension Riders {
     /// Whether a rider is online but may have earlier jobs, from before they entered the zone, that are not tasks yet.
     package func isOnlineAndJoining(_ rider: PersonID, in zone: ZoneID) -> EventLoopFuture<Bool> {
         let key = self.keyspace.rider(rider, in: zone)
-        return self.ledger.send(["HMGET", .text(key), "status", "joining"]).map { answer in
-            (answer.array ?? []).map(\.text) == [Availability.online.rawValue, "1"]
+        return self.ledger.send(["HMGET", .text(key), "status", "joined"]).map { answer in
+            (answer.array ?? []).map(\.text) == [Availability.online.rawValue, nil]
         }
     }
 
-    /// The jobs that a rider had before they entered the zone are tasks now.
+    /// Records that the jobs a rider had before they entered the zone are tasks now. A rider who is no longer online is
+    /// still joining: the next gateway that sets them online looks for such jobs again.
     package func finishJoining(_ rider: PersonID, in zone: ZoneID) -> EventLoopFuture<Void> {
         let key = self.keyspace.rider(rider, in: zone)
-        return self.writes.send(["HDEL", .text(key), "joining"]).map { _ in }
+        return self.writes.evaluate(Scripts.finishJoining, keys: [key], arguments: []).map { _ in }
     }
 
     /// The card of a rider; `nil` for a rider without one. Read only for a job whose status shows its rider.
