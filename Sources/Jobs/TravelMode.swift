@@ -112,6 +112,32 @@ extension JobService {
         }
     }
 
+    /// Switches travel mode off because the rider has arrived. Nobody requests this, so nobody would repeat it: it is
+    /// repeated in the background until it succeeds or is refused, for example because another rider has the job.
+    ///
+    /// - Parameters:
+    ///   - isDue: whether to try again. Called on the event loop, like `onStopped`.
+    ///   - onStopped: called once, when travel mode is off.
+    /// - Returns: the result of the first attempt.
+    @discardableResult
+    package func stopTravelOnArrival(
+        _ job: JobID, of rider: PersonID, while isDue: @escaping @Sendable () -> Bool,
+        onStopped: @escaping @Sendable () -> Void
+    ) -> EventLoopFuture<Void> {
+        let stop = { @Sendable in
+            // The note only explains the stop, so the stop does not depend on it.
+            self.notes.note(job, by: rider, annotations: [.stoppedByArrival(true)]).flatMapErrorThrowing { _ in }
+                .flatMap {
+                    self.stopTravel(job, by: rider, because: .arrived)
+                }.map(onStopped).flatMapErrorThrowing { error in
+                    guard error is Refused else { throw error }
+                }.hop(to: self.loop)
+        }
+        return self.unfinished.attempt(job, on: self.loop, stop()) {
+            isDue() ? stop() : self.loop.makeSucceededVoidFuture()
+        }
+    }
+
     /// Switches travel mode off if this device started it, for a device that was offline when its rider did so. The ledger
     /// decides first, because another device may have taken over.
     package func stopTravel(_ job: JobID, by rider: PersonID, startedOn reporter: Reporter) -> EventLoopFuture<Void> {

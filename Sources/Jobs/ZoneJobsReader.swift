@@ -35,12 +35,16 @@ package struct ZoneJobsReader: Sendable {
         package var place: ZonePlace
     }
 
-    /// The last places of the zone's riders; none while the revocation state is stale.
+    /// The last places of the zone's riders who are online; none while the revocation state is stale. A gateway may store
+    /// a place just after its rider went offline at another gateway, so the ledger decides who is shown. If it does not
+    /// answer, all are shown.
     ///
     /// - Throws: the errors of Redis.
     package func riderPlaces(in zone: ZoneID) async throws -> [ZonePlace] {
         guard try await !self.isRevocationStateStale() else { return [] }
-        return try await self.places.all(in: zone, now: WallClock.nowMilliseconds).get().map { rider, seen in
+        let places = try await self.places.all(in: zone, now: WallClock.nowMilliseconds).get()
+        let online = try? await self.jobs.riders.online(Array(places.keys), in: zone).get()
+        return places.filter { online?.contains($0.key) != false }.map { rider, seen in
             ZonePlace(rider: rider, position: seen.place, at: seen.at)
         }
     }

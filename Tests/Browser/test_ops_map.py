@@ -33,7 +33,7 @@ def put_riders(site, zone, count, seed):
     rng, now = random.Random(seed), int(time.time() * 1000)
     places = [(HOME[0] + rng.uniform(-.05, .05), HOME[1] + rng.uniform(-.07, .07)) for _ in range(count)]
     say(site, [f"GEOADD riders:{{{zone}}}:geo {lon} {lat} r-{number}" for number, (lat, lon) in enumerate(places)]
-        + [f"ZADD riders:{{{zone}}}:seen {now + 80_000} r-{number}" for number in range(count)])
+        + [f"ZADD riders:{{{zone}}}:{key} {now + 80_000} r-{number}" for key in ("seen", "due") for number in range(count)])
 
 
 @pytest.mark.lean
@@ -77,7 +77,8 @@ def test_the_zone_fills_the_map_also_if_its_jobs_arrive_after_its_riders(
 ):
     ends = [order_system.delivery("accepted", zone=zone, rider=None, destination=away(HOME, 4_000, way)) for way in (0, 180)]
     now = int(time.time() * 1000)
-    say(site, [f"GEOADD riders:{{{zone}}}:geo {HOME[1]} {HOME[0]} r-1", f"ZADD riders:{{{zone}}}:seen {now + 80_000} r-1"])
+    say(site, [f"GEOADD riders:{{{zone}}}:geo {HOME[1]} {HOME[0]} r-1"]
+        + [f"ZADD riders:{{{zone}}}:{key} {now + 80_000} r-1" for key in ("seen", "due")])
     page = desktop()
     page.route("**/zones/*/jobs*", lambda route: route.fulfill(status=503, json={}))
     page.goto(order_system.sign_in_url(f"/ops?zone={zone}", "ops", "olga"))

@@ -33,7 +33,8 @@ import Testing
             state: .ok, arrivesAt: now + 480_000, seconds: 480, source: "osrm", confidence: .medium, at: now)
         let published = try await ETAStore(live: client, settings: settings).publish(estimate, of: job, by: rider).get()
         #expect(published == .published)
-        try await ValidationSummaryStore(live: client, settings: settings).note(job, counts: [("accepted", 1)]).get()
+        try await ValidationSummaryStore(live: client, settings: settings)
+            .note(job, by: rider, counts: [("accepted", 1)]).get()
         try await GatewayRegistry(live: client, settings: settings).report(
             "g1-x", Array(#"{"name":"g1","state":"serving"}"#.utf8), followed: [job: 1], riders: [rider: 1], now: now
         ).get()

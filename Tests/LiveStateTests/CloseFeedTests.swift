@@ -1,3 +1,4 @@
+import EnrouteWire
 import LiveState
 import Redis
 import TestSupport
@@ -17,10 +18,11 @@ import Testing
 
     private func close(
         _ stage: Stage, _ rider: String, fence: String = "", limit: String = "", ended: String = "0",
-        notLater: String = "0"
+        notLater: String = "0", reassigned: String = "0"
     ) async throws -> RESPValue {
         try await stage.run(
-            Scripts.closeFeed, keys: self.keys(stage), [rider, Self.message, fence, limit, ended, notLater])
+            Scripts.closeFeed, keys: self.keys(stage),
+            [rider, Self.message, fence, limit, ended, notLater, reassigned])
     }
 
     private func open(_ stage: Stage, until deadline: Int64 = 9_000_000_000_000) async throws {
@@ -48,7 +50,7 @@ import Testing
             _ = try await stage.feed.open(Stage.job, for: Stage.rider, until: until, fence: 7).get()
             try await stage.client.run("SET", stage.positionKey, "here", "PX", "600000")
             let notes = ValidationSummaryStore(live: stage.client, settings: stage.settings)
-            try await notes.note(Stage.job, counts: [("accepted", 4)]).get()
+            try await notes.note(Stage.job, by: Stage.rider, counts: [("accepted", 4)]).get()
             #expect(try await stage.client.timeLeft(of: self.verdicts(stage)) > 3_600_000)
             // After an arrival the job continues, and its validation results stay.
             _ = try await stage.feed.close(Stage.job, because: .arrived).get()
@@ -56,12 +58,44 @@ import Testing
             #expect(try await stage.client.timeLeft(of: self.verdicts(stage)) > 3_600_000)
             _ = try await stage.feed.close(Stage.job, because: .completed).get()
             // Counts that the rider's gateway had not written yet.
-            try await notes.note(Stage.job, counts: [("accepted", 1)]).get()
+            try await notes.note(Stage.job, by: Stage.rider, counts: [("accepted", 1)]).get()
             let late = try await stage.feed.open(Stage.job, for: Stage.rider, until: until, fence: 6).get()
             #expect(late == .overtaken)
             for key in try await stage.client.run("KEYS", "*").array?.compactMap(\.text) ?? [] {
                 #expect((0...60_000).contains(try await stage.client.timeLeft(of: key)), "\(key)")
             }
+        }
+    }
+
+    @Test func `when a job is reassigned, its counts stay and what they say about the former rider is deleted`()
+        async throws
+    {
+        try await Stage.set { stage in
+            let notes = ValidationSummaryStore(live: stage.client, settings: stage.settings)
+            try await notes.note(
+                Stage.job, by: Stage.rider, counts: [("accepted", 4), ("held", 1)],
+                annotations: [.proximity(.arrived), .stoppedByArrival(true), .unavailable(.noFix), .sharing]
+            ).get()
+            for (reason, isKept) in [(EndReason.deactivated, true), (.arrived, true), (.reassigned, false)] {
+                try await self.open(stage)
+                _ = try await stage.feed.close(Stage.job, because: reason).get()
+                let found = try await notes.read(Stage.job).get()
+                #expect((found.proximity == .arrived) == isKept, "\(reason)")
+                #expect(found.wasStoppedByArrival == isKept, "\(reason)")
+                #expect((found.unavailable == .noFix) == isKept, "\(reason)")
+                #expect((found.seenAt != nil) == isKept && (found.sharingAt != nil) == isKept, "\(reason)")
+                #expect(found.counts == ["accepted": 4, "held": 1], "\(reason)")
+            }
+        }
+    }
+
+    @Test func `validation results of another type do not keep a feed open when the job is reassigned`() async throws {
+        try await Stage.set { stage in
+            try await self.open(stage)
+            try await stage.client.run("SET", self.verdicts(stage), "malformed")
+            let answer = try await self.close(stage, "", reassigned: "1")
+            #expect(answer.array?.dropLast() == [.integer(1), .integer(2)])
+            #expect(try await stage.feed.read(Stage.job).get().isOpen == false)
         }
     }
 
@@ -198,14 +232,15 @@ import Testing
             try await self.open(stage)
             let call = ValidCall(
                 script: Scripts.closeFeed, keys: self.keys(stage),
-                arguments: ["rider-1", Self.message, "4", "", "0", "0"])
+                arguments: ["rider-1", Self.message, "4", "", "0", "0", "0"])
             try await call.refuses(
                 badNames.map { (0, $0, "rider must be") }
                     + ["", "{", "}", "[]", "x"].map { (1, $0, "message must be") }
                     + badFences.filter { $0 != "" }.map { (2, $0, "fence must be") }
                     + ["x", "1", "0999999999999", "17000000000000"].map { (3, $0, "deadline must be") }
                     + ["", "2", "yes"].map { (4, $0, "ended must be") }
-                    + ["", "2", "yes"].map { (5, $0, "not_later must be") },
+                    + ["", "2", "yes"].map { (5, $0, "not_later must be") }
+                    + ["", "2", "yes"].map { (6, $0, "reassigned must be") },
                 on: stage)
             await #expect(throws: (any Error).self, "there is no decision to compare with") {
                 try await self.close(stage, "", notLater: "1")

@@ -1,4 +1,5 @@
 import EnrouteWire
+import Redis
 import TestSupport
 import Testing
 
@@ -42,6 +43,25 @@ import Testing
             _ = try await stage.client.send(["ZADD", .text(seen), "1", .text(Self.rider(0).text)]).get()
             let all = try await index.all(in: ZoneStage.zone, now: stage.base.now()).get()
             #expect(Set(all.keys) == Set((1...GeoIndex.maxListed).map(Self.rider)))
+        }
+    }
+
+    @Test func `a place that is stored while it is deleted expires: it never remains without its time`() async throws {
+        try await ZoneStage.set { stage in
+            let index = GeoIndex(live: stage.base.client, settings: stage.base.settings)
+            let here = Coordinate(latitude: 52.5, longitude: 13.4)!
+            let keys = [stage.keyspace.places(in: ZoneStage.zone), stage.keyspace.placesSeen(in: ZoneStage.zone)]
+            for _ in 0..<20 {
+                _ = try await index.place(Self.rider(1), in: ZoneStage.zone, at: here).get()
+                // The client sends the new place while the first reply to the deletion is on its way.
+                let forgotten = index.forget(Self.rider(1), in: ZoneStage.zone)
+                let placed = index.place(Self.rider(1), in: ZoneStage.zone, at: here)
+                try await forgotten.get()
+                _ = try await placed.get()
+                var scores: [RESPValue] = []
+                for key in keys { scores.append(try await stage.client.run("ZSCORE", key, Self.rider(1).text)) }
+                #expect(scores[0] == .null || scores[1] != .null, "\(scores)")
+            }
         }
     }
 }

@@ -8,11 +8,13 @@ import Testing
     private static let message = #"{"type":"unavailable","text":"unavailable_network"}"#
 
     private func note(
-        _ stage: Stage, _ counts: String = "", _ words: String = "", _ message: String = "", lifetime: String = "60000"
+        _ stage: Stage, _ counts: String = "", _ words: String = "", _ message: String = "", lifetime: String = "60000",
+        rider: String = "rider-1"
     ) async throws -> RESPValue {
         let key = stage.keyspace.verdicts(of: Stage.job)
         return try await stage.run(
-            Scripts.noteVerdicts, keys: [key, stage.feedChannel, stage.travelKey], [counts, words, message, lifetime])
+            Scripts.noteVerdicts, keys: [key, stage.feedChannel, stage.travelKey],
+            [counts, words, message, lifetime, rider])
     }
 
     @Test func `counts add up, annotations replace earlier ones, and followers are notified`() async throws {
@@ -67,12 +69,31 @@ import Testing
         }
     }
 
+    @Test func `only the rider who shares their position writes results, and any rider while nobody does`() async throws
+    {
+        try await Stage.set { stage in
+            let key = stage.keyspace.verdicts(of: Stage.job)
+            for (travel, isWritten) in [
+                ("3 9000000000000 rider-2 phone", false), ("3 9000000000000 rider-2", false),
+                ("3 9000000000000 rider-1 phone", true), ("3 9000000000000 rider-10", false),
+                ("3 9000000000000 ", true), ("3 0 ", true),
+            ] {
+                try await stage.client.run("SET", stage.travelKey, travel)
+                let answer = try await self.note(stage, "accepted 1", "proximity arrived", Self.message)
+                #expect(answer == .answer(isWritten ? 1 : -2), "\(travel)")
+                #expect(try await stage.client.run("DEL", key) == .integer(isWritten ? 1 : 0), "\(travel)")
+                if isWritten { _ = try await stage.subscriber.messages.next() }
+            }
+            #expect(try await stage.hasNoMessages())
+        }
+    }
+
     @Test func `stored results are read back, and a job without any has none`() async throws {
         try await Stage.set { stage in
             let notes = ValidationSummaryStore(live: stage.client, settings: stage.settings)
             #expect(try await notes.read(Stage.job).get() == ValidationSummary())
             try await notes.note(
-                Stage.job, counts: [("accepted", 4), ("implausible_speed", 1)],
+                Stage.job, by: Stage.rider, counts: [("accepted", 4), ("implausible_speed", 1)],
                 annotations: [.unavailable(.lowBattery), .proximity(.approaching)]
             ).get()
             var wanted = ValidationSummary()
@@ -81,7 +102,7 @@ import Testing
             var found = try await notes.read(Stage.job).get()
             (wanted.seenAt, found.sharingAt) = (found.seenAt, nil)
             #expect(found == wanted)
-            try await notes.note(Stage.job, annotations: [.unavailable(nil)]).get()
+            try await notes.note(Stage.job, by: Stage.rider, annotations: [.unavailable(nil)]).get()
             #expect(try await notes.read(Stage.job).get().unavailable == nil)
         }
     }
@@ -94,11 +115,11 @@ import Testing
             let notes = ValidationSummaryStore(live: stage.client, settings: stage.settings)
             let key = stage.keyspace.verdicts(of: Stage.job)
             try await notes.note(
-                Stage.job, counts: [("accepted", -1), ("held", 2)], annotations: [.unavailable(.noFix)]
+                Stage.job, by: Stage.rider, counts: [("accepted", -1), ("held", 2)], annotations: [.unavailable(.noFix)]
             )
             .get()
             #expect(try await notes.read(Stage.job).get().seenAt == nil)
-            try await notes.note(Stage.job, counts: [("accepted", 1)], annotations: [.sharing]).get()
+            try await notes.note(Stage.job, by: Stage.rider, counts: [("accepted", 1)], annotations: [.sharing]).get()
             let found = try await notes.read(Stage.job).get()
             let (seenAt, sharingAt) = (try #require(found.seenAt), try #require(found.sharingAt))
             #expect(seenAt == sharingAt && found.counts == ["accepted": 0, "held": 2])
@@ -122,6 +143,18 @@ import Testing
             try await stage.leavesEverythingUnchanged {
                 await #expect(throws: RedisError.self) {
                     _ = try await self.note(stage, counts, words, message, lifetime: lifetime)
+                }
+            }
+            #expect(try await stage.hasNoMessages())
+        }
+    }
+
+    @Test(arguments: badNames + [""])
+    func `a bad rider is refused and nothing is written`(rider: String) async throws {
+        try await Stage.set { stage in
+            try await stage.leavesEverythingUnchanged {
+                await #expect(throws: RedisError.self) {
+                    _ = try await self.note(stage, "accepted 1", "", Self.message, rider: rider)
                 }
             }
             #expect(try await stage.hasNoMessages())

@@ -39,7 +39,7 @@ import Testing
             _ = try await GeoIndex(live: stage.client, settings: stage.settings)
                 .place(Stage.rider, in: ZoneStage.zone, at: fix.place).get()
             try await ValidationSummaryStore(live: stage.client, settings: stage.settings)
-                .note(Stage.job, counts: [("accepted", 1)]).get()
+                .note(Stage.job, by: Stage.rider, counts: [("accepted", 1)]).get()
             try await stage.client.run("HSET", stage.jobKey, "zone", ZoneStage.zone.text)
             try await stage.ledger.listing.update(Stage.job, now: now).get()
             try await GatewayRegistry(live: stage.client, settings: stage.settings)

@@ -72,6 +72,27 @@ import Testing
         }
     }
 
+    @Test func `of some riders, those who are online are found: also those with a task, and no unknown ones`()
+        async throws
+    {
+        try await ZoneStage.set { stage in
+            let asked = [ZoneStage.rider, ZoneStage.other, PersonID("unknown")!]
+            #expect(try await stage.riders.online(asked, in: ZoneStage.zone).get().isEmpty)
+            try await stage.online()
+            try await stage.online(ZoneStage.other)
+            _ = try await stage.assign(ZoneStage.jobs[0])
+            #expect(
+                try await stage.riders.online(asked, in: ZoneStage.zone).get() == [ZoneStage.rider, ZoneStage.other])
+            _ = try await stage.goOffline(ZoneStage.other, by: .init(ZoneStage.other))
+            #expect(try await stage.riders.online(asked, in: ZoneStage.zone).get() == [ZoneStage.rider])
+            #expect(try await stage.riders.online([], in: ZoneStage.zone).get().isEmpty)
+            try await stage.client.run("SET", stage.due, "malformed")
+            await #expect(throws: RedisError.self) {
+                try await stage.riders.online(asked, in: ZoneStage.zone).get()
+            }
+        }
+    }
+
     @Test func `a heartbeat returns an unreachable rider to the pool`() async throws {
         try await ZoneStage.set { stage in
             try await stage.online()

@@ -105,7 +105,7 @@ package struct JobFeed: Sendable {
             arguments: [
                 .text(rider?.text ?? ""), .bytes(ServerMessage.tracking(job: job, reason.tracking, reason).encoded),
                 .text(fence.map(String.init) ?? ""), .text(deadline.map(String.init) ?? ""),
-                reason.endsJob || endsJob ? 1 : 0, isNotLater ? 1 : 0,
+                reason.endsJob || endsJob ? 1 : 0, isNotLater ? 1 : 0, reason == .reassigned ? 1 : 0,
             ]
         ).flatMapThrowing { answer in
             guard let parts = answer.array, let code = parts.first?.integer else {

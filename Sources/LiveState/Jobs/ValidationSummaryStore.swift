@@ -28,13 +28,15 @@ package struct ValidationSummaryStore: Sendable {
         case sharing
     }
 
-    /// Adds to the counts of a job, stores annotations, and publishes a message.
+    /// Adds to the counts of a job, stores annotations, and publishes a message. Does nothing if another rider shares
+    /// their position for the job.
     ///
     /// - Parameters:
+    ///   - rider: whose fixes these are.
     ///   - counts: the number of new fixes by verdict; at most 16 verdicts.
     ///   - message: sent to the job's followers.
     package func note(
-        _ job: JobID, counts: [(verdict: String, count: Int)] = [], annotations: [Annotation] = [],
+        _ job: JobID, by rider: PersonID, counts: [(verdict: String, count: Int)] = [], annotations: [Annotation] = [],
         message: ServerMessage? = nil
     ) -> EventLoopFuture<Void> {
         let texts = annotations.map { annotation in
@@ -51,6 +53,7 @@ package struct ValidationSummaryStore: Sendable {
             arguments: [
                 .text(counts.map { "\($0.verdict) \($0.count)" }.joined(separator: " ")),
                 .text(texts.joined(separator: " ")), .bytes(message?.encoded ?? []), self.lifetime,
+                .text(rider.text),
             ]
         ).map { _ in }
     }

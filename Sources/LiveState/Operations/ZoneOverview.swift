@@ -53,6 +53,19 @@ extension Riders {
             .map { self.ledger.names($0, of: key, by: "ZRANGE") }
     }
 
+    /// Which of these riders are online in the zone.
+    package func online(_ riders: [PersonID], in zone: ZoneID) -> EventLoopFuture<Set<PersonID>> {
+        guard !riders.isEmpty else { return self.eventLoop.makeSucceededFuture([]) }
+        let names = riders.map { RedisCommand.Word.text($0.text) }
+        let question = RedisCommand([.text("ZMSCORE"), .text(self.keyspace.due(in: zone))] + names)
+        return self.ledger.send(question).flatMapThrowing { answer in
+            guard let scores = answer.array, scores.count == riders.count else {
+                throw RedisError.unexpectedAnswer(command: "ZMSCORE")
+            }
+            return Set(zip(riders, scores).filter { $0.1 != .null }.map(\.0))
+        }
+    }
+
     /// Riders whose next check waits until their last task is released, so their score is infinite.
     private func unreachableWithTask(in zone: ZoneID) -> EventLoopFuture<[PersonID]> {
         let key = self.keyspace.due(in: zone)

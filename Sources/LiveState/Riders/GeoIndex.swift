@@ -49,10 +49,11 @@ package struct GeoIndex: Sendable {
         return EventLoopFuture.andAllSucceed(sent, on: self.live.eventLoop).map { placed.count }
     }
 
-    /// Deletes the place of a rider who went offline or moved to another zone.
+    /// Deletes the place of a rider who went offline or moved to another zone. If a place is stored in between, its time
+    /// remains, which makes it expire.
     package func forget(_ rider: PersonID, in zone: ZoneID) -> EventLoopFuture<Void> {
-        self.live.send(["ZREM", .text(self.keyspace.places(in: zone)), .text(rider.text)]).flatMap { _ in
-            self.live.send(["ZREM", .text(self.keyspace.placesSeen(in: zone)), .text(rider.text)])
+        self.live.send(["ZREM", .text(self.keyspace.placesSeen(in: zone)), .text(rider.text)]).flatMap { _ in
+            self.live.send(["ZREM", .text(self.keyspace.places(in: zone)), .text(rider.text)])
         }.map { _ in }
     }
 

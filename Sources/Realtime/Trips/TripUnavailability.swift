@@ -98,7 +98,7 @@ extension TripValidators {
             }
             bound.value.append(.unavailable(reason), about: key)
             let message = ServerMessage.unavailable(job: key.job, reason, tellsReason: true)
-            return notes.note(key.job, annotations: [.unavailable(reason)], message: message).map { nil }
+            return notes.note(key.job, by: key.rider, annotations: [.unavailable(reason)], message: message).map { nil }
         }.flatMapErrorThrowing { error in
             bound.value.entries[key]?.trip.noticeWasLost()
             throw error
@@ -113,7 +113,7 @@ extension TripValidators {
         }
         self.append(.available, about: key)
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
-        self.loop.notes.note(key.job, annotations: [.unavailable(nil)]).whenFailure { _ in
+        self.loop.notes.note(key.job, by: key.rider, annotations: [.unavailable(nil)]).whenFailure { _ in
             bound.value.entries[key]?.trip.noticeWasLost()
         }
     }

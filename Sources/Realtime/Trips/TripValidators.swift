@@ -28,6 +28,8 @@ package final class TripValidators {
         var isAssigned = false
         /// Another device has taken over since this one started or reported.
         var isOvertaken = false
+        /// The rider has arrived, which switches travel mode off, and has not switched it on again.
+        var isStopping = false
         /// The job's zone, for events to other systems.
         var zone: ZoneID?
         var usedAt: NIODeadline
@@ -144,19 +146,21 @@ package final class TripValidators {
             "rider proximity changed", metadata: [LogKey.job: "\(key.job)", LogKey.reason: "\(state.rawValue)"])
         self.loop.trail.record(.suggested(state, key.job, by: key.rider))
         self.append(.proximity(state, at: fix.at), about: key)
-        let stops = state == .arrived && self.loop.settings.arrivalStopsTravel
-        let noted = self.loop.notes.note(
-            key.job, annotations: [.proximity(state)] + (stops ? [.stoppedByArrival(true)] : []),
-            message: .proximity(job: key.job, state))
-        if stops {
-            let jobs = self.loop.jobs
-            let trail = NIOLoopBound(self.loop.trail, eventLoop: self.loop.eventLoop)
-            noted.flatMap { jobs.stopTravel(key.job, by: key.rider, because: .arrived) }.whenSuccess {
-                trail.value.record(.stopped(key.job, of: key.rider, because: .arrived))
-            }
-            self.restart(key)
-        }
+        _ = self.loop.notes.note(
+            key.job, by: key.rider, annotations: [.proximity(state)], message: .proximity(job: key.job, state))
+        if state == .arrived, self.loop.settings.arrivalStopsTravel { self.stopOnArrival(key) }
         return state
+    }
+
+    private func stopOnArrival(_ key: Key) {
+        self.entries[key]?.isStopping = true
+        let bound = NIOLoopBound((self, self.loop.trail), eventLoop: self.loop.eventLoop)
+        self.loop.jobs.stopTravelOnArrival(
+            key.job, of: key.rider,
+            // The trip may have been forgotten since, because the session has ended.
+            while: { bound.value.0.entries[key]?.isStopping != false },
+            onStopped: { bound.value.1.record(.stopped(key.job, of: key.rider, because: .arrived)) })
+        self.restart(key)
     }
 
     /// The current proximity state, if the job is known to be assigned to the rider.
@@ -171,6 +175,7 @@ package final class TripValidators {
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         // Another device may have reported since.
         self.entries[key]?.isOvertaken = false
+        self.entries[key]?.isStopping = false
         let read = self.read(key, again: true)
         if !resumes { self.entries[key]?.trip.takeOver() }
         read.whenComplete { _ in
@@ -181,7 +186,7 @@ package final class TripValidators {
             var annotations: [ValidationSummaryStore.Annotation] = isNew ? [.unavailable(nil), .sharing] : []
             if bound.value.loop.settings.arrivalStopsTravel { annotations.append(.stoppedByArrival(false)) }
             guard !annotations.isEmpty else { return }
-            bound.value.loop.notes.note(key.job, annotations: annotations).whenFailure { _ in
+            bound.value.loop.notes.note(key.job, by: key.rider, annotations: annotations).whenFailure { _ in
                 if isNew { bound.value.entries[key]?.trip.noticeWasLost() }
             }
         }
@@ -236,7 +241,9 @@ package final class TripValidators {
         let now = NIODeadline.now().uptimeNanoseconds
         let due = self.entries.values[index].verdicts.due(now: now, isLast: isLast)
         // If Redis is unavailable, these counts are lost. They are only displayed, and the metrics still contain them.
-        if !due.isEmpty { _ = self.loop.notes.note(key.job, counts: due.map { ($0.verdict.text, $0.count) }) }
+        if !due.isEmpty {
+            _ = self.loop.notes.note(key.job, by: key.rider, counts: due.map { ($0.verdict.text, $0.count) })
+        }
         return self.entries.values[index].verdicts.isEmpty
     }
 }

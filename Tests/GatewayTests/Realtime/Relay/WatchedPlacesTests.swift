@@ -85,9 +85,52 @@ import Testing
         }
     }
 
+    /// Stores a rider's place, as a gateway does.
+    private static func place(_ rider: PersonID, _ gateway: RunningGateway) async throws {
+        let places = GeoIndex(live: gateway.client, settings: gateway.settings.liveState)
+        _ = try await places.place(rider, in: Self.rome, at: Self.home).get()
+    }
+
+    @Test func `a rider who went offline is not shown, even if another gateway stores its place after that`()
+        async throws
+    {
+        try await Self.run { gateway in
+            for rider in [PersonID.rider(7), .rider(8)] {
+                try await gateway.register(rider)
+                try await gateway.goOnline(rider)
+            }
+            try await Self.place(.rider(7), gateway)
+            try await gateway.connect("olga", .ops) { connection, messages in
+                var map = Map()
+                try await connection.send(.watchPlaces(zone: Self.rome))
+                try await Self.watch(&messages, &map) { $0.places[PersonID.rider(7).text] != nil }
+                try await gateway.goOffline(.rider(7))
+                try await Self.watch(&messages, &map) { $0.places.isEmpty }
+                try await Self.place(.rider(7), gateway)
+                try await Self.place(.rider(8), gateway)
+                try await Self.watch(&messages, &map) { !$0.places.isEmpty }
+                #expect(Set(map.places.keys) == [PersonID.rider(8).text])
+            }
+        }
+    }
+
+    @Test func `if the ledger does not report who is online, every place is shown`() async throws {
+        try await Self.run { gateway in
+            try await gateway.client.run("SET", gateway.settings.liveState.keyspace.due(in: Self.rome), "malformed")
+            try await Self.place(.rider(7), gateway)
+            try await gateway.connect("olga", .ops) { connection, messages in
+                var map = Map()
+                try await connection.send(.watchPlaces(zone: Self.rome))
+                try await Self.watch(&messages, &map) { $0.places[PersonID.rider(7).text] != nil }
+            }
+        }
+    }
+
     @Test func `a rider without a job is where it was last seen, until the place expires`() async throws {
         try await Self.run { gateway in
             let keyspace = gateway.settings.liveState.keyspace
+            try await gateway.register(.rider(7))
+            try await gateway.goOnline(.rider(7))
             try await gateway.connect("olga", .ops) { connection, messages in
                 var map = Map()
                 try await connection.send(.watchPlaces(zone: Self.rome))
