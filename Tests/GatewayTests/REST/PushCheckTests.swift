@@ -4,8 +4,8 @@ import EnrouteWire
 import Foundation
 import LiveState
 import Logging
-import NIOConcurrencyHelpers
 import Push
+import Synchronization
 import Telemetry
 import TestSupport
 import Testing
@@ -19,12 +19,12 @@ import Webhooks
     /// The replies of the checks, in turn; `nil` means that Redis does not answer.
     private final class Replies<Value: Sendable>: Sendable {
         private struct NoReply: Error {}
-        private let left: NIOLockedValueBox<[Value?]>
+        private let left: Mutex<[Value?]>
 
-        init(_ replies: [Value?]) { self.left = NIOLockedValueBox(replies) }
+        init(_ replies: [Value?]) { self.left = Mutex(replies) }
 
         func next() throws -> Value {
-            guard let reply = self.left.withLockedValue({ $0.isEmpty ? nil : $0.removeFirst() }) else {
+            guard let reply = self.left.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) else {
                 throw NoReply()
             }
             return reply
