@@ -4,6 +4,8 @@
 -- Safe to repeat: a job that exists is left unchanged, and the reply has its epoch. A record that was erased is not written
 -- again (erase_job).
 --
+-- A rider is assigned when the job is created (`assigned_at`), so an older assignment that arrives later does not count.
+--
 -- Role     ledger
 -- KEYS[1]  job:{<job>}            hash     the record
 -- KEYS[2]  job:{<job>}:log        stream   status events in order, at most 64
@@ -112,6 +114,7 @@ redis.call('HSET', KEYS[1], 'kind', kind, 'customer', customer, 'rider', rider, 
   'destination', destination, 'vendor', vendor, 'status', status, 'status_at', at, 'reached', status,
   'epoch', epoch, 'head', id, 'display', display, 'metadata', metadata,
   'recipient', recipient, 'version', string.format('%.0f', version))
+if rider ~= '' then redis.call('HSET', KEYS[1], 'assigned_at', at) end
 redis.call('PEXPIRE', KEYS[1], retention)
 redis.call('PEXPIRE', KEYS[2], retention)
 return {1, epoch, id}

@@ -6,7 +6,8 @@
 --
 -- The last event of the job says that it was erased, so that other systems can erase it too. It names no person.
 --
--- Two fields stay for a while; they say nothing about the job. All other scripts treat such a record as missing.
+-- Two fields stay for a while; they say nothing about the job. All other scripts treat such a record as missing. They become
+-- part of the next record with this id, if there is one, and expire with it.
 --
 --   fence   a delayed open_feed of the erased job must not open the feed of a new job with the same id
 --   erased  the epochs of the last four erased records: an event that creates a job is recognized by its epoch, and must not

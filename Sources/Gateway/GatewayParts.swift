@@ -157,7 +157,8 @@ extension GatewayServer {
             checks: .init(
                 hasStopsBefore: { job, rider in
                     try await !services.precedingStops.stops(before: job, of: rider).get().isEmpty
-                }, mayKnow: { try await services.mayKnow($0, that: $2, isNear: $1, revocations) }), logger: self.logger)
+                }, customer: { try await services.customer(of: $0, with: $1) },
+                mayFollow: { try await services.mayFollow($0, $1, of: $2, revocations) }), logger: self.logger)
         for (loop, state) in zip(gatewayLoops.loops, gatewayLoops.states) {
             try await loop.submit { state.value.onNear = { push.report($0, $1, $2) } }.get()
         }

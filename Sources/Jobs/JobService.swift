@@ -194,9 +194,11 @@ package struct JobService: Sendable {
         }
     }
 
-    /// Updates the zone's list after a change of the job. Called after every change that extends the life of the record,
-    /// so that the entry lives as long. The caller does not wait: after a failure the next change corrects the list.
+    /// Updates the zone's list after a change of the job, and keeps it revoked if it is. Called after every change that
+    /// extends the life of the record, so that the entries live as long. The caller does not wait: after a failure the
+    /// next change corrects the list.
     package func updateZoneListing(of job: JobID) {
         _ = self.ledger.listing.update(job, now: WallClock.nowMilliseconds)
+        self.renewRevocation(of: job)
     }
 }

@@ -78,7 +78,12 @@ extension RiderService {
         _ job: JobID, _ record: JobRecord, to status: JobStatus?, by rider: PersonID, _ source: String,
         _ request: String
     ) -> EventLoopFuture<Void> {
-        guard let status, record.status != status else { return self.loop.makeSucceededVoidFuture() }
+        guard let status else { return self.loop.makeSucceededVoidFuture() }
+        guard record.status != status else {
+            // The change to this status may not have been finished.
+            return status.endOfTravel == nil
+                ? self.loop.makeSucceededVoidFuture() : self.jobs.finish(job, by: rider)
+        }
         return self.jobs.change(job, to: status, by: rider, source: source, request: request, party: .rider).map { _ in
         }
     }

@@ -21,8 +21,15 @@ package struct LiveStateSettings: Sendable {
     /// The slots of a cluster in which this process has changed jobs. All copies of these settings share it.
     package let outboxes = WrittenOutboxes()
 
-    /// Revocations: as long as job records are retained or a token lives, whichever is longer.
-    package var revocationRetention: Duration { max(self.retention, .seconds(TokenVerifier.longestRevocation)) }
+    /// How old the revocation of a job is when a change of the job renews it. Younger ones outlive the job, see
+    /// `revocationRetention`, so a job that changes often adds few entries to the stream.
+    package static let revocationRenewal = Duration.seconds(3600)
+
+    /// Revocations: as long as job records are retained or a token lives, whichever is longer. In addition, twice the
+    /// age at which they are renewed: the clocks of gateways and Redis may differ, and a renewal may have to be repeated.
+    package var revocationRetention: Duration {
+        max(self.retention, .seconds(TokenVerifier.longestRevocation)) + Self.revocationRenewal * 2
+    }
 
     /// Browsers to notify: as long as a job lives after a change, but at least 48 h, the lifetime in earlier versions.
     /// Revocations are remembered at least as long.

@@ -21,14 +21,18 @@ package final class PushService: Sendable {
     package struct Checks: Sendable {
         /// Whether the rider makes other stops before this job.
         let hasStopsBefore: @Sendable (JobID, PersonID) async throws -> Bool
-        /// Whether this customer's grant still gives access to the job, and the job still has this rider.
-        let mayKnow: @Sendable (Grant, JobID, PersonID) async throws -> Bool
+        /// The customer of an open job with this rider; `nil` if it has ended or has another rider, or if revocations
+        /// may be missing.
+        let customer: @Sendable (JobID, PersonID) async throws -> PersonID?
+        /// Whether this grant still gives access to the job of this customer.
+        let mayFollow: @Sendable (Grant, JobID, PersonID) async throws -> Bool
 
         package init(
             hasStopsBefore: @escaping @Sendable (JobID, PersonID) async throws -> Bool,
-            mayKnow: @escaping @Sendable (Grant, JobID, PersonID) async throws -> Bool
+            customer: @escaping @Sendable (JobID, PersonID) async throws -> PersonID?,
+            mayFollow: @escaping @Sendable (Grant, JobID, PersonID) async throws -> Bool
         ) {
-            (self.hasStopsBefore, self.mayKnow) = (hasStopsBefore, mayKnow)
+            (self.hasStopsBefore, self.customer, self.mayFollow) = (hasStopsBefore, customer, mayFollow)
         }
     }
 
@@ -75,28 +79,56 @@ package final class PushService: Sendable {
     }
 
     private func notify(_ near: Near) async {
-        let waiting: [PushSubscriptions.Waiting]
         do {
             guard try await self.subscriptions.exist(for: near.job).get(),
-                try await !self.checks.hasStopsBefore(near.job, near.rider)
+                try await !self.checks.hasStopsBefore(near.job, near.rider),
+                let customer = try await self.checks.customer(near.job, near.rider)
             else { return }
-            waiting = try await self.subscriptions.take(from: near.job).get()
+            // Access is checked before anything is taken, because only browsers that still wait are notified at the
+            // rider's next report.
+            let access = try await self.access(to: near.job, of: customer)
+            let taken = try await self.subscriptions.take(from: near.job).get()
+            await self.notify(taken, access, near, customer)
         } catch {
             // Either no subscription was taken, or Redis' reply was lost. In the first case the rider is reported
             // again.
-            return self.logger.debug(
+            self.logger.debug(
                 "browsers not notified", metadata: [LogKey.job: "\(near.job)", LogKey.reason: "\(error)"])
         }
+    }
+
+    /// Which of the job's browsers may be notified.
+    private func access(
+        to job: JobID, of customer: PersonID
+    ) async throws -> [PushSubscriptions.Waiting: Bool] {
+        var access: [PushSubscriptions.Waiting: Bool] = [:]
+        for browser in try await self.subscriptions.read(of: job).get().compactMap(\.waiting) {
+            access[browser] = try await self.mayFollow(browser, job, customer)
+        }
+        return access
+    }
+
+    private func mayFollow(
+        _ browser: PushSubscriptions.Waiting, _ job: JobID, _ customer: PersonID
+    ) async throws -> Bool {
+        guard let grant = browser.grant(for: job) else { return false }
+        return try await self.checks.mayFollow(grant, job, customer)
+    }
+
+    private func notify(
+        _ taken: [PushSubscriptions.Waiting], _ access: [PushSubscriptions.Waiting: Bool], _ near: Near,
+        _ customer: PersonID
+    ) async {
         let message = Array(
             #"{"type":"near","job":"\#(near.job)","seconds":\#(Int64(near.seconds.rounded()))}"#.utf8)
         let now = Int64(Date.now.timeIntervalSince1970 * 1000)
         await withTaskGroup(of: Void.self) { group in
-            for browser in waiting {
+            for browser in taken {
                 group.addTask {
-                    // If access cannot be checked, the browser is not notified.
-                    guard browser.waits(at: now), let grant = browser.grant(for: near.job),
-                        (try? await self.checks.mayKnow(grant, near.job, near.rider)) == true
-                    else { return self.counts.add(.pushesRefused) }
+                    // A browser that was added after the check is checked now.
+                    var mayFollow = access[browser]
+                    if mayFollow == nil { mayFollow = try? await self.mayFollow(browser, near.job, customer) }
+                    guard browser.waits(at: now), mayFollow == true else { return self.counts.add(.pushesRefused) }
                     await self.send(message, to: browser.subscription, near.job)
                 }
             }

@@ -37,6 +37,7 @@ import Testing
             var record = self.pairs(try await stage.client.run("HGETALL", stage.jobKey))
             let at = try #require(record.removeValue(forKey: "status_at").flatMap(Int64.init))
             #expect((before...before + 20_000).contains(at))
+            #expect(record.removeValue(forKey: "assigned_at") == String(at))
             #expect(
                 record == [
                     "kind": "delivery", "customer": "customer-1", "rider": "rider-1", "zone": "berlin",
@@ -69,7 +70,7 @@ import Testing
             let created = "1795284000000"
             _ = try await self.create(stage) { $0[13] = created }
             let record = self.pairs(try await stage.client.run("HGETALL", stage.jobKey))
-            #expect(record["status_at"] == created)
+            #expect(record["status_at"] == created && record["assigned_at"] == created)
             let entries = try await stage.client.run("XRANGE", stage.logKey, "-", "+").array ?? []
             let entry = self.pairs(entries.first?.array?.last)
             let recorded = try #require(entry["recorded"].flatMap(Int64.init))
@@ -121,6 +122,7 @@ import Testing
             _ = try await self.create(stage) { for index in 2...5 { $0[index] = "" } }
             let record = self.pairs(try await stage.client.run("HGETALL", stage.jobKey))
             #expect(["rider", "zone", "destination", "vendor"].map { record[$0] } == ["", "", "", ""])
+            #expect(record["assigned_at"] == nil)
         }
     }
 

@@ -21,6 +21,8 @@ package struct TrackingLinks: Sendable {
     package static let defaultViewers = 5
     /// How long a viewer lease is valid after it was acquired or renewed.
     package static let leaseDuration = Duration.seconds(150)
+    /// The pause before a lease is released again, after Redis was unavailable.
+    private static let releasePause = TimeAmount.seconds(1)
     /// A listed link is written within this time, or never.
     private static let writingTime = Duration.seconds(60)
 
@@ -152,7 +154,8 @@ package struct TrackingLinks: Sendable {
         self.issueDurably(for: job, of: customer, viewers: viewers, lifetime: lifetime, by: actor).map(\.value.secret)
     }
 
-    /// Acquires or renews a viewer lease.
+    /// Acquires or renews a viewer lease. If Redis does not reply in time, for example because it is frozen, it may still
+    /// acquire the lease later: a session that does not use it then has to `leave`.
     ///
     /// - Parameters:
     ///   - id: of the link.
@@ -195,9 +198,21 @@ package struct TrackingLinks: Sendable {
         }
     }
 
-    /// Gives up a viewer lease.
+    /// Releases a viewer lease of a session that does not use it any longer. If Redis is unavailable, the future fails,
+    /// and the lease is released in the background once Redis is available again, unless it has expired by then.
     package func leave(_ id: String, as session: String) -> EventLoopFuture<Void> {
-        self.ledger.send(["ZREM", .text(self.keyspace.viewers(ofLink: id)), .text(session)]).map { _ in }
+        self.leave(id, as: session, until: .now() + TimeAmount(Self.leaseDuration))
+    }
+
+    private func leave(_ id: String, as session: String, until expiry: NIODeadline) -> EventLoopFuture<Void> {
+        let reply = self.ledger.send(["ZREM", .text(self.keyspace.viewers(ofLink: id)), .text(session)]).map { _ in }
+        reply.whenFailure { error in
+            guard (error as? RedisError)?.isOutage == true, .now() + Self.releasePause < expiry else { return }
+            self.ledger.eventLoop.scheduleTask(in: Self.releasePause) {
+                _ = self.leave(id, as: session, until: expiry)
+            }
+        }
+        return reply
     }
 
     /// Deletes a link. Sessions that hold a lease are notified when they next renew it.

@@ -149,6 +149,8 @@ package struct ZoneJobs: Sendable {
 extension JobLedger {
     /// The zone lists of its jobs.
     package var listing: ZoneJobs { ZoneJobs(ledger: self.ledger, settings: self.settings) }
+    /// The stream of revocations.
+    package var revocations: RevocationLog { RevocationLog(ledger: self.writes, settings: self.settings) }
     /// The stream of all events.
     package var events: EventStreams { EventStreams(ledger: self.ledger, settings: self.settings) }
 }

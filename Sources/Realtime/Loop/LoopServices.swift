@@ -36,20 +36,18 @@ package struct LoopServices: Sendable {
     /// Whether the loop's revocation state is stale. If so, no position may be shown.
     package let isRevocationStateStale: @Sendable () async throws -> Bool
 
-    /// Whether a customer's grant still gives access to a job, and this rider is still the job's rider. The grant was
-    /// valid when it was stored; since then, its token or link may have expired.
-    package func mayKnow(
-        _ grant: Grant, that rider: PersonID, isNear job: JobID, _ revocations: Revocations
-    ) async throws -> Bool {
+    /// The customer of an open job with this rider; `nil` if it has ended or has another rider, or while revocations
+    /// may be missing.
+    package func customer(of job: JobID, with rider: PersonID) async throws -> PersonID? {
         guard try await !self.isRevocationStateStale(),
             let record = try await self.jobs.ledger.recover(job).get()?.record,
             record.rider == rider, record.status.end == nil
-        else { return false }
-        return try await self.mayFollow(grant, job, of: record.customer, revocations)
+        else { return nil }
+        return record.customer
     }
 
     /// Whether a customer's stored grant still gives access to a job of this customer, as far as the gateway knows of
-    /// revocations.
+    /// revocations. The grant was valid when it was stored; since then, its token or link may have expired.
     package func mayFollow(
         _ grant: Grant, _ job: JobID, of customer: PersonID, _ revocations: Revocations
     ) async throws -> Bool {

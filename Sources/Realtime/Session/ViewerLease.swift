@@ -8,6 +8,7 @@ internal import HTTPValues
 internal import Jobs
 internal import LiveState
 internal import NIOCore
+internal import Redis
 internal import TrafficControl
 
 /// The viewer lease of one session. Confined to its loop.
@@ -91,7 +92,13 @@ extension LoopState {
             return self.eventLoop.makeFailedFuture(SignInRefusal.badLink)
         }
         let (links, bound) = (self.links, NIOLoopBound(self, eventLoop: self.eventLoop))
-        return links.join(id, as: session).flatMapThrowing { place in
+        let joined = links.join(id, as: session)
+        joined.whenFailure { error in
+            // Redis may still execute the script. Nobody would use the lease, and other viewers would have to wait
+            // until it expires.
+            if (error as? RedisError)?.isOutcomeUnknown == true { _ = links.leave(id, as: session) }
+        }
+        return joined.flatMapThrowing { place in
             switch place {
             case .leased(let job, let customer, let expiresAt): (job, customer, expiresAt)
             case .noSuchLink: throw SignInRefusal.badLink

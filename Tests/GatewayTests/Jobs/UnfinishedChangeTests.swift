@@ -116,4 +116,36 @@ import Testing
             #expect(try await !Self.isOpen(gateway))
         }
     }
+
+    @Test func `a rider who repeats the completion of a task stops sharing, although another gateway made the change`()
+        async throws
+    {
+        try await Self.run { gateway in
+            // The gateway that made the change stopped before it closed the feed.
+            let rider = PersonID("rider-1")!
+            _ = try await gateway.ledger.publish(.delivered, of: Self.order, by: rider, source: "rest").get()
+            for _ in 0..<2 {
+                #expect(try await Self.complete(gateway).status == 200)
+                #expect(try await !Self.isOpen(gateway))
+                #expect(try await gateway.riders.tasks(of: rider, in: RunningGateway.rome).get().isEmpty)
+            }
+        }
+    }
+
+    @Test func `the repeated completion of a task fails as long as the feed cannot be closed`() async throws {
+        try await Self.run { gateway in
+            _ = try await gateway.ledger.publish(.delivered, of: Self.order, by: PersonID("rider-1")!, source: "rest")
+                .get()
+            try await Self.withBrokenFeed(gateway) {
+                let failed = try await Self.complete(gateway)
+                #expect(failed.status >= 500, "\(failed)")
+            }
+            #expect(try await Self.complete(gateway).status == 200)
+            #expect(try await !Self.isOpen(gateway))
+        }
+    }
+
+    private static func complete(_ gateway: RunningGateway) async throws -> RESTResponse {
+        try await gateway.rest("POST", "\(self.path)/task", by: "rider-1", .rider, #"{"state":"completed"}"#)
+    }
 }

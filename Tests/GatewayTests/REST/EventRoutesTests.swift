@@ -58,6 +58,10 @@ import Testing
         func status(_ job: String = "j1") async throws -> String? {
             try await self.gateway.ledger.recover(JobID(job)!).get()?.record.status.rawValue
         }
+
+        func rider() async throws -> String? {
+            try await self.gateway.ledger.recover(JobID("j1")!).get()?.record.rider?.text
+        }
     }
 
     static func run(_ body: @escaping @Sendable (Sender) async throws -> Void) async throws {
@@ -235,9 +239,6 @@ import Testing
             func assigned(_ rider: String, _ second: Int) -> String {
                 Self.event("a-\(second)", "assigned", #"{"job":"j1","rider":\#(rider)}"#, second: second)
             }
-            func rider() async throws -> String? {
-                try await sender.gateway.ledger.recover(JobID("j1")!).get()?.record.rider?.text
-            }
             for (event, outcome, holder) in [
                 (assigned(#""rider-2""#, 10), "applied", "rider-2"),
                 (assigned(#""rider-3""#, 30), "applied", "rider-3"),
@@ -247,9 +248,43 @@ import Testing
                 (assigned("null", 50), "applied", nil),
             ] as [(String, String, String?)] {
                 let answer = try await sender.send(event)
-                let now = try await rider()
+                let now = try await sender.rider()
                 #expect(answer.outcome == outcome && now == holder, "\(event) \(answer)")
             }
+        }
+    }
+
+    @Test(arguments: ["PUT", "POST"])
+    func `an assignment from before the job was created does not replace the rider given at creation`(method: String)
+        async throws
+    {
+        try await Self.run { sender in
+            let path = method == "PUT" ? "/api/v1/jobs/j1" : "/api/v1/jobs"
+            let job = method == "PUT" ? "" : #""job":"j1","#
+            let made = try await sender.gateway.rest(
+                method, path, by: "orders", .service,
+                "{\(job)" + #""kind":"delivery","customer":"anna","rider":"rider-1"}"#)
+            #expect(made.status == 201, "\(made)")
+            func assigned(_ rider: String, at seconds: Double) -> String {
+                Self.event(
+                    "a-\(rider)", "assigned", #"{"job":"j1","rider":"\#(rider)"}"#,
+                    time: Date(timeIntervalSinceNow: seconds).ISO8601Format())
+            }
+            #expect(try await sender.send(assigned("rider-2", at: -600)).outcome == "superseded")
+            #expect(try await sender.rider() == "rider-1")
+            #expect(try await sender.send(assigned("rider-3", at: 5)).outcome == "applied")
+            #expect(try await sender.rider() == "rider-3")
+        }
+    }
+
+    @Test func `a job that was created without a rider gets one, even by an assignment from before`() async throws {
+        try await Self.run { sender in
+            let made = try await sender.gateway.rest(
+                "POST", "/api/v1/jobs", by: "orders", .service, #"{"job":"j1","kind":"delivery","customer":"anna"}"#)
+            #expect(made.status == 201, "\(made)")
+            let assigned = Self.event("a-1", "assigned", #"{"job":"j1","rider":"rider-2"}"#, second: 10)
+            #expect(try await sender.send(assigned).outcome == "applied")
+            #expect(try await sender.rider() == "rider-2")
         }
     }
 
@@ -257,9 +292,10 @@ import Testing
         try await Self.run { sender in
             let gateway = sender.gateway
             let job = try await gateway.travellingJob("j1")
+            let later = Date(timeIntervalSinceNow: 5).ISO8601Format()
             #expect(
                 try await sender.send(
-                    Self.event("a-1", "assigned", #"{"job":"j1","customer":"bert"}"#, second: 30)
+                    Self.event("a-1", "assigned", #"{"job":"j1","customer":"bert"}"#, time: later)
                 ).outcome == "applied")
             let token = try await gateway.token("rider-1", .rider)
             let travel = try await JobRoutesTests.ask(gateway, "PUT", "/api/v1/jobs/j1/travel", as: token)

@@ -233,6 +233,38 @@ import Testing
         }
     }
 
+    @Test(.needsMachine(for: .faults))
+    func `the only viewer of a link can sign in soon after the ledger hung during the first attempt`() async throws {
+        try await within {
+            try await RestartableRedis.running { ledger in
+                let address = try ledger.address
+                try await RunningGateway.run(isSecure: false, at: (address, address)) {
+                    $0.redisTiming.answer = .seconds(1)
+                } _: { gateway in
+                    let job = try await gateway.travellingJob()
+                    func link() async throws -> String {
+                        try await Self.links(gateway).issue(
+                            for: job, of: PersonID("anna")!, viewers: 1, by: Self.service
+                        ).get()
+                    }
+                    // Redis knows the script after this.
+                    try await Self.withViewers(of: link(), at: [gateway]) {}
+                    let secret = try await link()
+                    try await ledger.freeze()
+                    let refusal = try await Self.refusal(of: secret, at: gateway)
+                    #expect(refusal == .closed(code: 4003, reason: "service unavailable; retry later"))
+                    try await ledger.thaw()
+                    try await becomes("the viewer is signed in", within: TrackingLinks.leaseDuration / 3) {
+                        try await gateway.unsigned { connection, messages in
+                            try await connection.send(.auth(.link(secret)))
+                            return (try? await messages.welcome()) != nil
+                        }
+                    }
+                }
+            }
+        }
+    }
+
     @Test func `the secret of a link is shown once and never stored in Redis`() async throws {
         // Uncompressed values, because compression could hide the secret.
         try await withRedis(options: ["--rdbcompression", "no"]) { client, server in
