@@ -77,6 +77,23 @@ test('the rider in the response is shown, and no rider after an unassignment', a
   ]);
 });
 
+test('questions and results name the job by its order number', async (run) => {
+  run.mock.timers.enable({apis: ['setTimeout']});
+  const {panel, open, press, show, settle} = desk();
+  const job = open(row('order-1', {display: {orderNumber: 'A-7'}}));
+  press(job, 'cancel');
+  assert.match(panel.textContent, /Cancel A-7\?/);
+  press(job, 'confirm');
+  await settle();
+  show(job);
+  assert.match(panel.textContent, /A-7 is cancelled\./);
+  press(job, 'unassign');
+  press(job, 'confirm');
+  await settle();
+  show(job);
+  assert.match(panel.textContent, /A-7 has no rider now\./);
+});
+
 test('the form shows riders by distance from the next stop, or without one all available riders', async () => {
   const near = {riders: [{rider: 'dora', distance: 402}]};
   for (const [place, query, title] of [
