@@ -4,7 +4,7 @@ import {Place} from './page.mjs';
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
-import {JobActions} from '../../Sources/WebAssets/web/ops-actions.js';
+import {JobActions, sentenceOf} from '../../Sources/WebAssets/web/ops-actions.js';
 import {words} from '../../Sources/WebAssets/web/ops-words.js';
 
 const row = (job, members = {}) => ({job, kind: 'delivery', status: 'preparing', rider: 'ben', ...members});
@@ -75,6 +75,11 @@ test('the rider in the response is shown, and no rider after an unassignment', a
   assert.deepEqual(asked.slice(1), [
     'PUT jobs/order-1/assignment {"rider":"dora","insteadOf":"ben"}', 'DELETE jobs/order-2/assignment',
   ]);
+});
+
+test('an expired session is the reason of a refused action', () => {
+  const own = {...words.en, signInExpired: 'Your session has expired.'};
+  assert.equal(sentenceOf({status: 401, code: ''}, own), 'Your session has expired.');
 });
 
 test('questions and results name the job by its order number', async (run) => {

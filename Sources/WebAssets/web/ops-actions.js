@@ -22,7 +22,7 @@ export function sentenceOf(error, words) {
   const known = words.problems;
   if (known[error.code]) return known[error.code];
   if (error.status === 0) return known.unreachable;
-  return {403: known.forbidden, 404: known.not_found, 409: known.conflict, 429: known.rate_limited}[error.status]
+  return {401: words.signInExpired, 403: known.forbidden, 404: known.not_found, 409: known.conflict, 429: known.rate_limited}[error.status]
     ?? words.actionFailed;
 }
 

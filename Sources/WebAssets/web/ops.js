@@ -52,7 +52,7 @@ let isMoved = false;
 let answeredAt = null;
 const show = rendering(() => render());
 
-const signIn = new SignIn({panel: element('signin'), heading: 'h2'});
+const signIn = new SignIn({panel: element('signin'), heading: 'h2', explain: (text) => banner.explain(text)});
 const announcer = new Announcer(element('announcer'), {quiet: QUIET});
 const banner = new ConnectionBanner(element('offline'), {
   hasState: () => list.isKnown, lastMessageAt: () => answeredAt,
@@ -263,6 +263,8 @@ async function connectionChanged({isOpen, status}) {
   if (status === 401) {
     poller.stop();
     feed.stop();
+    [isMapOld, isMoved] = [true, true];
+    show();
     banner.update({state: 'stopped', degraded: false});
     signIn.forget(words.signInExpired, {isExpired: true});
     begin();
