@@ -8,13 +8,13 @@ import {clock} from './ops-polling.js';
 const number = new Intl.NumberFormat(locale);
 /** ms in each of `words.units`. */
 const UNITS = [60_000, 3_600_000, 86_400_000];
-/** A delay of this many of the next unit is written in that. */
-const ENOUGH = 2;
+/** ms from which a delay is written in hours and in days: the column has room for two digits of minutes. */
+const LONG = [6_000_000, 172_800_000];
 
 /** How late a job is: `26 h late`, or while its promised time is still ahead, `expected 3 min late`. */
 export function lateText(row, now, words) {
   const {by} = lateness(row, now);
-  const unit = UNITS.slice(1).filter((ms) => by >= ENOUGH * ms).length;
+  const unit = LONG.filter((ms) => by >= ms).length;
   const delay = `${number.format(Math.max(1, Math.round(by / UNITS[unit])))} ${words.units[unit]}`;
   return words[now > row.promisedBy ? 'lateBy' : 'lateExpected'](delay);
 }

@@ -91,7 +91,7 @@ export const desk = {
     sound: 'Ton', soundOn: 'Der Ton ist an.', soundOff: 'Der Ton ist aus.',
     promisedBy: 'Zugesagt bis', expected: 'Erwartet', wayAhead: 'Restweg',
     units: ['Min.', 'Std.', 'Tage'], lateBy: (delay) => `${delay} zu spät`,
-    lateExpected: (delay) => `voraussichtlich ${delay} zu spät`,
+    lateExpected: (delay) => `wohl ${delay} zu spät`,
     sinceTarget: (at, minutes, target) => `${at} · ${minutes} von ${target} Min.`,
     assign: 'Zuteilen', reassign: 'Neu zuteilen', unassign: 'Fahrer abziehen', setOffline: 'Fahrer offline setzen',
     copyLink: 'Tracking-Link kopieren', follow: 'Tracking-Seite öffnen', cancelJob: 'Auftrag stornieren',
