@@ -119,7 +119,7 @@ function turn(run) {
   return to;
 }
 
-test('a hidden page rarely requests only what needs a dispatcher, and everything when it is visible again', async (run) => {
+test('a hidden page requests only what needs a dispatcher, every 30 s, and everything when visible again', async (run) => {
   const [clock, hide] = [ownClock(run), turn(run)];
   const asked = [];
   const poller = new Poller({signIn: {}, onState() {}});
