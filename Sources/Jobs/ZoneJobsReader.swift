@@ -137,6 +137,7 @@ extension JobRow {
             customer: record.customer, rider: record.rider, tracking: tracking, reason: view.snapshot.reason,
             proximity: view.isTracking ? notes.proximity : nil, deadline: view.deadline,
             arrivesAt: view.snapshot.eta?.arrivesAt, promisedBy: record.display?.window?.until,
+            orderNumber: record.display?.orderNumber,
             geocoding: record.geocoded.flatMap { $0.state == .ok ? nil : $0.state }, followers: followers)
         guard view.isTracking, tracking != .live else { return }
         self.unavailable = notes.unavailable ?? (tracking == .stale || tracking == .lost ? .unknown : nil)

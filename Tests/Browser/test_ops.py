@@ -231,13 +231,19 @@ def test_an_expired_session_keeps_the_content_and_continues_with_a_new_code(orde
     visit = order_system.visit(zone=zone)
     page = look(f"?zone={zone}")
     expect(row(page, visit)).to_be_visible()
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
     page.evaluate("sessionStorage.setItem('enroute.token', JSON.stringify({token: 'over', expiresAt: 0}))")
     expect(page.locator("#signin")).to_contain_text("Your session has expired")
+    # In view after scrolling too.
+    expect(page.locator("#offline")).to_contain_text("Your session has expired")
+    expect(page.locator("#offline")).to_be_in_viewport()
+    expect(page.locator("#announcer")).to_have_text("Your session has expired. Sign in again to continue.")
     expect(row(page, visit)).to_be_visible()
     code = order_system.sign_in_url("/ops", "ops", "olga").split("#in.")[1]
     page.fill("#signin-code", code)
     page.keyboard.press("Enter")
     expect(page.locator("#signin")).to_be_hidden()
+    expect(page.locator("#offline")).to_be_hidden()
     late = order_system.visit(zone=zone)
     expect(row(page, late)).to_be_visible()
 

@@ -91,7 +91,7 @@ import Testing
         job: JobID("order-7")!, kind: .delivery, status: .inTransit, statusAt: 1_795_248_617_611,
         customer: PersonID("anna")!, rider: PersonID("rider-1")!, tracking: .stale, unavailable: .lowBattery,
         seenAt: 1_795_248_657_611, deadline: 1_795_263_017_611, arrivesAt: 1_795_249_337_630,
-        promisedBy: 1_795_249_200_000, geocoding: .low, followers: 2)
+        promisedBy: 1_795_249_200_000, orderNumber: "A-1042", geocoding: .low, followers: 2)
 
     private static let refusals = [
         Refusal(

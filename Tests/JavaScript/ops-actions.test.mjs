@@ -4,7 +4,7 @@ import {Place} from './page.mjs';
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
-import {JobActions} from '../../Sources/WebAssets/web/ops-actions.js';
+import {JobActions, sentenceOf} from '../../Sources/WebAssets/web/ops-actions.js';
 import {words} from '../../Sources/WebAssets/web/ops-words.js';
 
 const row = (job, members = {}) => ({job, kind: 'delivery', status: 'preparing', rider: 'ben', ...members});
@@ -75,6 +75,28 @@ test('the rider in the response is shown, and no rider after an unassignment', a
   assert.deepEqual(asked.slice(1), [
     'PUT jobs/order-1/assignment {"rider":"dora","insteadOf":"ben"}', 'DELETE jobs/order-2/assignment',
   ]);
+});
+
+test('an expired session is the reason of a refused action', () => {
+  const own = {...words.en, signInExpired: 'Your session has expired.'};
+  assert.equal(sentenceOf({status: 401, code: ''}, own), 'Your session has expired.');
+});
+
+test('questions and results name the job by its order number', async (run) => {
+  run.mock.timers.enable({apis: ['setTimeout']});
+  const {panel, open, press, show, settle} = desk();
+  const job = open(row('order-1', {display: {orderNumber: 'A-7'}}));
+  press(job, 'cancel');
+  assert.match(panel.textContent, /Cancel A-7\?/);
+  press(job, 'confirm');
+  await settle();
+  show(job);
+  assert.match(panel.textContent, /A-7 is cancelled\./);
+  press(job, 'unassign');
+  press(job, 'confirm');
+  await settle();
+  show(job);
+  assert.match(panel.textContent, /A-7 has no rider now\./);
 });
 
 test('the form shows riders by distance from the next stop, or without one all available riders', async () => {

@@ -52,8 +52,8 @@ test('requests run a few at a time, in order, and each keeps its own result', as
   await assert.rejects(runAll([1], () => { throw new TypeError('a bug'); }), TypeError);
 });
 
-function desk(answers = {}) {
-  const rows = new Map(['a', 'b', 'c'].map((job) => [job, {job, rider: job === 'c' ? undefined : 'ben'}]));
+function desk(answers = {}, display = undefined) {
+  const rows = new Map(['a', 'b', 'c'].map((job) => [job, {job, display, rider: job === 'c' ? undefined : 'ben'}]));
   const asked = [];
   const selection = new Selection();
   selection.setAll([...rows.keys()], true);
@@ -72,7 +72,7 @@ function desk(answers = {}) {
   // Buttons are found again after each rendering.
   const button = (name) => panel.querySelectorAll('button').find((each) => each.getAttribute('data-bulk') === name);
   const settle = async () => { for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => { setImmediate(resolve); }); };
-  return {asked, said, selection, panel, bulk, settle, press: (name) => button(name).happens('click')};
+  return {asked, said, selection, panel, bulk, rows, settle, press: (name) => button(name).happens('click')};
 }
 
 test('cancelling asks with the number of jobs, then lists each result, and refused jobs stay selected', async () => {
@@ -87,6 +87,15 @@ test('cancelling asks with the number of jobs, then lists each result, and refus
   assert.match(panel.textContent, /b This isn’t possible/);
   assert.match(panel.textContent, /a is cancelled/);
   assert.deepEqual(selection.jobs, ['b']);
+});
+
+test('results name jobs by their order number, also those that have left the list', async () => {
+  const {rows, panel, settle, press} = desk({'jobs/b/status': new RequestFailed(409, 'illegal_transition')}, {orderNumber: 'A-7'});
+  press('cancel');
+  press('confirm');
+  rows.clear();
+  await settle();
+  assert.match(panel.textContent, /A-7 This isn’t possible.*A-7 is cancelled/);
 });
 
 test('jobs are assigned as they were shown, and an undo returns each to its former rider', async (run) => {

@@ -1,17 +1,17 @@
 // The decisions of the operations page: what needs attention, what is on the map, which markers form a cluster, saved views.
 
-import './page.mjs';
+import {Place} from './page.mjs';
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
 import {sentenceOf} from '../../Sources/WebAssets/web/ops-actions.js';
 import {lateness, needOf, overdue, queue, reasons, silentRiders} from '../../Sources/WebAssets/web/ops-attention.js';
-import {columnsOf} from '../../Sources/WebAssets/web/ops-columns.js';
+import {columnsOf, lateText} from '../../Sources/WebAssets/web/ops-columns.js';
 import {Field, GLIDE, Way, worldX, worldY} from '../../Sources/WebAssets/web/ops-field.js';
 import {entryText} from '../../Sources/WebAssets/web/ops-job.js';
 import {PlaceBook, jobStates, riderStates, tally} from '../../Sources/WebAssets/web/ops-places.js';
 import {clock} from '../../Sources/WebAssets/web/ops-polling.js';
-import {news} from '../../Sources/WebAssets/web/ops-queue.js';
+import {QueueCard, knownAfter, news} from '../../Sources/WebAssets/web/ops-queue.js';
 import {MOST, addView, readViews, searchOf} from '../../Sources/WebAssets/web/ops-views.js';
 import {readQuery} from '../../Sources/WebAssets/web/ops-list.js';
 import {words} from '../../Sources/WebAssets/web/ops-words.js';
@@ -60,6 +60,29 @@ test('a promise for another day has its date in the table', () => {
   const day = new Intl.DateTimeFormat('en', {month: 'short', day: 'numeric'}).format(wall + 48 * 60 * MINUTE);
   assert.ok(due.text(row('a', {promisedBy: wall + 48 * 60 * MINUTE})).startsWith(day));
   assert.match(due.text(row('a', {promisedBy: wall + 60 * MINUTE})), /^\d+:\d\d/);
+});
+
+test('a delay is written in the largest unit that fits, and as expected until the promised time ends', () => {
+  const text = (members, language = 'en') => lateText(row('a', members), NOW, words[language]);
+  const day = 24 * 60 * MINUTE;
+  assert.equal(text({promisedBy: NOW - 1}), '1 min late');
+  assert.equal(text({promisedBy: NOW - 99 * MINUTE}), '99 min late');
+  assert.equal(text({promisedBy: NOW - 100 * MINUTE}), '2 h late');
+  assert.equal(text({promisedBy: NOW - 1_562 * MINUTE}), '26 h late');
+  assert.equal(text({promisedBy: NOW - 2 * day}), '2 days late');
+  assert.equal(text({promisedBy: NOW + 12 * MINUTE, arrivesAt: NOW + 13 * MINUTE}), 'expected 1 min late');
+  assert.equal(text({promisedBy: NOW - 3 * day}, 'de'), '3 Tage zu spät');
+  assert.equal(text({promisedBy: NOW + MINUTE, arrivesAt: NOW + 3 * MINUTE}, 'de'), 'wohl 2 Min. zu spät');
+});
+
+test('the table shows the promised time of a job that is only expected to be late, marked as late', () => {
+  const due = columnsOf({words: words.en, statusText: String, ago: String}).find(({key}) => key === 'due');
+  const now = clock();
+  const expected = row('a', {promisedBy: now + 12 * MINUTE, arrivesAt: now + 13 * MINUTE});
+  assert.match(due.text(expected), /^\d+:\d\d/);
+  assert.equal(due.kind(expected), 'bad');
+  assert.equal(due.text(row('a', {promisedBy: now - 12 * MINUTE})), '12 min late');
+  assert.equal(due.text(row('a', {promisedBy: now - MINUTE, status: 'work_in_progress'})).includes('late'), false);
 });
 
 test('time in a status is compared with a target', () => {
@@ -117,6 +140,44 @@ test('only entries that were not in the queue before are news, and none are at t
   const entries = queue([row('a', {status: 'allocation_failed'}), row('b', {tracking: 'lost'})], NOW);
   assert.deepEqual(news(null, entries), []);
   assert.deepEqual(jobs(news(new Set(['a failed']), entries)), ['b lost']);
+});
+
+test('that a job is late is news once for each promise, however often its expected arrival changes', () => {
+  const late = (promisedBy) => [{row: row('a', {promisedBy}), reason: 'late'}];
+  let isOpen = true;
+  let known = null;
+  const take = (entries) => {
+    const added = news(known, entries);
+    known = knownAfter(known, entries, () => isOpen);
+    return added.length;
+  };
+  assert.deepEqual([take([]), take(late(1)), take(late(1))], [0, 1, 0]);
+  // Without an expected arrival the job is not late; its rider may not respond meanwhile.
+  const silent = [{row: row('a'), reason: 'silent'}];
+  assert.deepEqual([take([]), take(late(1)), take(silent), take(late(1)), take(silent)], [0, 0, 1, 0, 1]);
+  assert.deepEqual([take(late(2)), take([]), take(late(2))], [1, 0, 0]);
+  isOpen = false;
+  take([]);
+  assert.equal(known.size, 0);
+});
+
+test('the card says that nothing needs attention only if the queue is known', () => {
+  const panel = new Place();
+  const card = new QueueCard(panel, {words: words.en, link: String, say() {}, storage: sessionStorage});
+  const shown = () => {
+    card.render(NOW, null);
+    return panel.textContent;
+  };
+  assert.equal(shown(), '');
+  card.take([], () => true);
+  assert.match(shown(), /All good\. Nothing needs your attention\./);
+  card.take(queue([row('a', {status: 'allocation_failed', display: {orderNumber: 'A-7'}})], NOW), () => true);
+  assert.match(shown(), /A-7.*No rider found/);
+  // Another zone, of which the page knows nothing yet.
+  card.clear();
+  assert.equal(shown(), '');
+  card.take([], () => true);
+  assert.match(shown(), /All good/);
 });
 
 const spot = (lat, lon) => ({lat, lon});

@@ -4,8 +4,10 @@ import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
 import {settled} from './clock.mjs';
-import {browser, ownClock} from './page.mjs';
-import {Poller, RequestFailed, clock, setClock, updateList} from '../../Sources/WebAssets/web/ops-polling.js';
+import {browser, ownClock, page as tab} from './page.mjs';
+import {
+  HIDDEN, Poller, RequestFailed, clock, rendering, setClock, updateList,
+} from '../../Sources/WebAssets/web/ops-polling.js';
 import {JobList} from '../../Sources/WebAssets/web/ops-list.js';
 
 const page = (version, job, next) => ({version, reset: true, jobs: [{job}], gone: [], next});
@@ -105,4 +107,63 @@ test('the operations page uses the gateway\u2019s time, also after the device\u2
   setClock(null);
   setClock(new Date(NOW + 1_000).toUTCString());
   assert.equal(clock(), before, 'neither an answer without a time nor its whole seconds move the clock');
+});
+
+/** Hides or shows the page, until the test ends. */
+function turn(run) {
+  const to = (isHidden) => {
+    tab.hidden = isHidden;
+    tab.happens('visibilitychange');
+  };
+  run.after(() => to(false));
+  return to;
+}
+
+test('a hidden page requests only what needs a dispatcher, every 30 s, and everything when visible again', async (run) => {
+  const [clock, hide] = [ownClock(run), turn(run)];
+  const asked = [];
+  const poller = new Poller({signIn: {}, onState() {}});
+  poller.every(2_000, async () => { asked.push('jobs'); }, {isAlways: true});
+  poller.every(5_000, async () => { asked.push('gateways'); });
+  poller.start();
+  await settled();
+  hide(true);
+  // The timers that already run end as usual.
+  await clock.pass(5_000);
+  assert.deepEqual(asked.splice(0), ['jobs', 'gateways', 'jobs']);
+  await clock.pass(3 * HIDDEN - 5_000);
+  assert.deepEqual(asked.splice(0), ['jobs', 'jobs']);
+  hide(false);
+  await settled();
+  assert.deepEqual(asked.splice(0), ['jobs', 'gateways']);
+  await clock.pass(2_000);
+  assert.deepEqual(asked.splice(0), ['jobs']);
+  poller.stop();
+});
+
+test('a hidden page is rendered too, once for all changes', async (run) => {
+  const [clock, hide] = [ownClock(run), turn(run)];
+  let frames = [];
+  let count = 0;
+  globalThis.requestAnimationFrame = (draw) => frames.push(draw);
+  run.after(() => { delete globalThis.requestAnimationFrame; });
+  const draw = () => { for (const frame of frames.splice(0)) frame(); };
+  const show = rendering(() => { count += 1; });
+  show();
+  show();
+  assert.deepEqual([frames.length, count], [1, 0]);
+  draw();
+  assert.equal(count, 1);
+  // The page is hidden before the frame that would have rendered the change.
+  show();
+  hide(true);
+  await clock.pass(1_000);
+  assert.equal(count, 2);
+  show();
+  show();
+  await clock.pass(1_000);
+  assert.equal(count, 3);
+  hide(false);
+  draw();
+  assert.equal(count, 3);
 });

@@ -45,6 +45,8 @@ public struct JobRow: Hashable, Sendable {
     public var arrivesAt: Int64?
     /// The end of the promised time, ms since the epoch; `nil` if nothing was promised.
     public var promisedBy: Int64?
+    /// The number that people know the job by, of its `display`; `nil` if it has none.
+    public var orderNumber: String?
     /// Why the destination's address has no coordinates: `low` or `nothing`.
     public var geocoding: GeocodingState?
     /// The number of followers on all gateways, a few seconds ago.
@@ -54,13 +56,14 @@ public struct JobRow: Hashable, Sendable {
         job: JobID, kind: JobKind, status: JobStatus, statusAt: Int64, customer: PersonID, rider: PersonID? = nil,
         tracking: JobTracking, reason: EndReason? = nil, unavailable: UnavailableReason? = nil, seenAt: Int64? = nil,
         proximity: ProximityState? = nil, deadline: Int64? = nil, arrivesAt: Int64? = nil,
-        promisedBy: Int64? = nil, geocoding: GeocodingState? = nil, followers: Int = 0
+        promisedBy: Int64? = nil, orderNumber: String? = nil, geocoding: GeocodingState? = nil, followers: Int = 0
     ) {
         (self.job, self.kind, self.status, self.statusAt) = (job, kind, status, statusAt)
         (self.customer, self.rider) = (customer, rider)
         (self.tracking, self.reason, self.unavailable, self.seenAt) = (tracking, reason, unavailable, seenAt)
         (self.proximity, self.deadline, self.arrivesAt) = (proximity, deadline, arrivesAt)
-        (self.promisedBy, self.geocoding, self.followers) = (promisedBy, geocoding, followers)
+        (self.promisedBy, self.orderNumber) = (promisedBy, orderNumber)
+        (self.geocoding, self.followers) = (geocoding, followers)
     }
 }
 
@@ -119,6 +122,7 @@ extension JobRow {
             writer.field("deadline", self.deadline)
             writer.field("arrivesAt", self.arrivesAt)
             writer.field("promisedBy", self.promisedBy)
+            if let orderNumber { writer.object("display") { $0.field("orderNumber", orderNumber) } }
             writer.field("geocoding", self.geocoding?.rawValue)
             writer.field("followers", Int64(self.followers))
         }

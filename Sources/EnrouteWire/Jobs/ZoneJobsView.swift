@@ -75,6 +75,7 @@ extension JobRow {
         var (reason, unavailable) = (EndReason?.none, UnavailableReason?.none)
         var (proximity, geocoding, followers) = (ProximityState?.none, GeocodingState?.none, Int64?.none)
         var (seenAt, deadline, arrivesAt, promisedBy) = (Int64?.none, Int64?.none, Int64?.none, Int64?.none)
+        var display = JobDisplay()
         try reader.object { (name, reader) throws(BadMessage) in
             switch String(decoding: name, as: UTF8.self) {
             case "job":
@@ -93,6 +94,7 @@ extension JobRow {
             case "deadline": deadline = try reader.integer()
             case "arrivesAt": arrivesAt = try reader.integer()
             case "promisedBy": promisedBy = try reader.integer()
+            case "display": display = try JobDisplay(from: &reader)
             case "geocoding": geocoding = GeocodingState(rawValue: try reader.string())
             case "followers": followers = try reader.integer()
             default: try reader.value()
@@ -104,6 +106,7 @@ extension JobRow {
             customer: try members.required(customer, "customer"), rider: rider,
             tracking: try members.required(tracking, "tracking"), reason: reason, unavailable: unavailable,
             seenAt: seenAt, proximity: proximity, deadline: deadline, arrivesAt: arrivesAt, promisedBy: promisedBy,
-            geocoding: geocoding, followers: Int(clamping: try members.required(followers, "followers")))
+            orderNumber: display.orderNumber, geocoding: geocoding,
+            followers: Int(clamping: try members.required(followers, "followers")))
     }
 }

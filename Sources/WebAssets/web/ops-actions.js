@@ -4,6 +4,7 @@
 
 import {locale, make} from './page.js';
 import {distanceText} from './enroute-words.js';
+import {labelOf} from './ops-attention.js';
 import {gateway} from './page-gateway.js';
 
 /** ms in which an action can be undone. */
@@ -21,7 +22,7 @@ export function sentenceOf(error, words) {
   const known = words.problems;
   if (known[error.code]) return known[error.code];
   if (error.status === 0) return known.unreachable;
-  return {403: known.forbidden, 404: known.not_found, 409: known.conflict, 429: known.rate_limited}[error.status]
+  return {401: words.signInExpired, 403: known.forbidden, 404: known.not_found, 409: known.conflict, 429: known.rate_limited}[error.status]
     ?? words.actionFailed;
 }
 
@@ -34,14 +35,20 @@ export async function assign({request, assigned}, job, to, from) {
 
 export class JobActions {
   #job = null;
-  #open = null;         // the question or form that is shown: 'assign', 'cancel', 'unassign', 'offline' or 'note'
-  #riders = null;       // who may get the job; null while they are requested
-  #nearTo = null;       // the kind of place that they are near to; null for any
+  /** The question or form that is shown: 'assign', 'cancel', 'unassign', 'offline' or 'note'. */
+  #open = null;
+  /** Who may get the job; null while they are requested. */
+  #riders = null;
+  /** The kind of place that they are near to; null for any. */
+  #nearTo = null;
   #busy = false;
-  #result = null;       // {text, undo, isProblem, link}
+  /** {text, undo, isProblem, link}. */
+  #result = null;
   #timer = null;
-  #drafts = new Map();  // notes as they are being written, by job
-  #focused = null;      // the place that the next rendering moves the focus to
+  /** Notes as they are being written, by job. */
+  #drafts = new Map();
+  /** The place that the next rendering moves the focus to. */
+  #focused = null;
 
   /** The note of the open job as the gateway has it; '' for none, null while it is unknown. */
   note = null;
@@ -106,7 +113,7 @@ export class JobActions {
       unassign: () => this.#question(words.unassignWhy(row.rider), words.unassign, () => this.#assign(row, null)),
       offline: () => this.#question(words.offlineWhy(row.rider), words.setOffline, () => this.#setOffline(row)),
       note: () => this.#noteForm(row),
-      cancel: () => this.#question(words.cancelWhy(row.job), words.cancelJob, () => this.#cancel(row)),
+      cancel: () => this.#question(words.cancelWhy(labelOf(row)), words.cancelJob, () => this.#cancel(row)),
     };
     // These elements are on the page only after the rendering is complete.
     if (focused) queueMicrotask(() => buttons.parentElement?.querySelector(`[data-place="${focused}"]`)?.focus());
@@ -220,14 +227,16 @@ export class JobActions {
   };
 
   /** Hands the job over as it was shown: if another dispatcher was faster, the gateway refuses. @param rider null for nobody */
-  #assign = ({job, rider: before}, rider) => {
+  #assign = (row, rider) => {
+    const {job, rider: before} = row;
     const put = (to, from) => assign(this, job, to, from);
     const undo = before === undefined && rider === null ? null : () => put(before ?? null, rider);
     const {words} = this;
-    return this.#act(() => put(rider, before), rider === null ? words.unassigned(job) : words.assigned(job, rider), undo);
+    return this.#act(() => put(rider, before), words[rider === null ? 'unassigned' : 'assigned'](labelOf(row), rider), undo);
   };
 
-  #cancel = ({job}) => this.#act(() => this.request('POST', `jobs/${job}/status`, {status: 'cancelled'}), this.words.cancelled(job));
+  #cancel = (row) => this.#act(
+    () => this.request('POST', `jobs/${row.job}/status`, {status: 'cancelled'}), this.words.cancelled(labelOf(row)));
 
   #setOffline = ({rider}) => this.#act(
     () => this.request('PATCH', `riders/${rider}/status`, {status: 'offline'}), this.words.isOffline(rider));

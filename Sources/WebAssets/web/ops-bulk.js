@@ -3,6 +3,7 @@
 // refused.
 
 import {make} from './page.js';
+import {labelOf} from './ops-attention.js';
 import {UNDO_WITHIN, assign, sentenceOf} from './ops-actions.js';
 
 /** Jobs that may be selected at once. */
@@ -45,7 +46,7 @@ export class Selection {
 
 /** What the table needs to select rows. @param shown returns the jobs in its order. `changed(hasRoom)`: after each change. */
 export const picksOf = ({words, selection, shown, changed}) => ({
-  title: words.selectAll, label: (row) => words.select(row.job), has: (job) => selection.has(job),
+  title: words.selectAll, label: (row) => words.select(labelOf(row)), has: (job) => selection.has(job),
   set: (job, isOn, isRange) => changed(selection.set(job, isOn, {isRange, shown: shown()})),
   setAll: (isOn) => changed(selection.setAll(shown(), isOn)),
   state: () => {
@@ -76,11 +77,14 @@ export async function runAll(items, act, atOnce = AT_ONCE) {
 }
 
 export class BulkBar {
-  #open = null;        // 'assign', 'cancel' or 'offline'
-  #rider = null;       // who gets the jobs, once chosen
+  /** 'assign', 'cancel' or 'offline'. */
+  #open = null;
+  /** Who gets the jobs, once chosen. */
+  #rider = null;
   #riders = null;
   #isBusy = false;
-  #result = null;      // {lines: [{name, text, isProblem}], summary, undo}
+  /** {lines: [{name, text, isProblem}], summary, undo}. */
+  #result = null;
   #timer = null;
   #state = '';
   #typed = '';
@@ -203,6 +207,8 @@ export class BulkBar {
 
   /** @param undoOf returns, for the successful items, the changes of an undo: `{job, before, to}` */
   #act = async (items, act, text, undoOf = null) => {
+    // A job may be gone from the list when the response arrives.
+    const names = items.map(({job, isRider}) => (isRider ? job : labelOf(this.row(job) ?? {job})));
     this.#isBusy = true;
     this.#result = null;
     clearTimeout(this.#timer);
@@ -220,8 +226,8 @@ export class BulkBar {
     const undo = undoOf?.(done) ?? [];
     const summary = done.length === items.length ? this.words.allDone(done.length) : this.words.someDone(done.length, items.length);
     this.#result = {
-      summary, undo, lines: results.map(({item, error}) => (
-        {name: item.job, text: error ? sentenceOf(error, this.words) : text(item.job), isProblem: Boolean(error)})),
+      summary, undo, lines: results.map(({error}, at) => (
+        {name: names[at], text: error ? sentenceOf(error, this.words) : text(names[at]), isProblem: Boolean(error)})),
     };
     this.say(summary);
     if (undo.length > 0) {

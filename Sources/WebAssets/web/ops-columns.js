@@ -6,6 +6,18 @@ import {isWithoutRider, labelOf, lateness, namesOf, overdue} from './ops-attenti
 import {clock} from './ops-polling.js';
 
 const number = new Intl.NumberFormat(locale);
+/** ms in each of `words.units`. */
+const UNITS = [60_000, 3_600_000, 86_400_000];
+/** ms from which a delay is written in hours and in days: the column has room for two digits of minutes. */
+const LONG = [6_000_000, 172_800_000];
+
+/** How late a job is: `26 h late`, or while its promised time is still ahead, `expected 3 min late`. */
+export function lateText(row, now, words) {
+  const {by} = lateness(row, now);
+  const unit = LONG.filter((ms) => by >= ms).length;
+  const delay = `${number.format(Math.max(1, Math.round(by / UNITS[unit])))} ${words.units[unit]}`;
+  return words[now > row.promisedBy ? 'lateBy' : 'lateExpected'](delay);
+}
 
 /**
  * @param statusText returns the text of a status
@@ -31,10 +43,9 @@ export const columnsOf = ({words, statusText, ago}) => [
   {key: 'followers', text: (row) => (row.followers ? number.format(row.followers) : '')},
 ].map((column) => ({...column, title: words.columns[column.key]}));
 
-/** When the customer was promised the job, and how late it is; without a promise, when it is expected. */
+/** How late a job is, once its promised time is over; until then the promised time, or without a promise the expected one. */
 function dueText(row, words) {
-  const late = lateness(row, clock());
-  if (late?.state === 'late') return words.lateBy(number.format(Math.max(1, Math.round(late.by / 60_000))));
-  const at = row.promisedBy ?? row.arrivesAt;
-  return at ? timeText(at, clock(), locale) : '';
+  const [now, at] = [clock(), row.promisedBy ?? row.arrivesAt];
+  if (lateness(row, now) && now > at) return lateText(row, now, words);
+  return at ? timeText(at, now, locale) : '';
 }

@@ -7,6 +7,7 @@ import {contactLink} from './page-contact.js';
 import {listed} from './page-lists.js';
 import {timeText} from './page-times.js';
 import {TARGETS, lateness, namesOf, overdue} from './ops-attention.js';
+import {lateText} from './ops-columns.js';
 import {replace, shortAgo, verdictText} from './ops-panels.js';
 import {clock} from './ops-polling.js';
 
@@ -151,7 +152,7 @@ export class JobPanel {
       row.promisedBy && [words.promisedBy, time(row.promisedBy)],
       row.arrivesAt && [words.expected, time(row.arrivesAt)],
       route && [words.wayAhead, distanceText(route.meters, locale)],
-      lateness(row, now)?.state === 'late' && [words.columns.due, words.lateBy(minutes(lateness(row, now).by)), 'bad'],
+      lateness(row, now)?.state === 'late' && [words.columns.due, lateText(row, now, words), 'bad'],
       [words.columns.tracking, tracking, row.tracking],
       row.unavailable && [words.unavailable, `${words.reasons[row.unavailable] ?? row.unavailable} (${row.unavailable})`],
       row.seenAt && [words.columns.seen, shortAgo(Math.floor((now - row.seenAt) / 5_000) * 5_000)],

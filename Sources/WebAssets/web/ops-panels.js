@@ -100,7 +100,7 @@ const stateText = ({state, tasks}, words) => [
 ].filter(Boolean).join(' · ');
 
 /** To the minute, because a panel that changes every second cannot be read. */
-const heardAgo = (age) => (age < 60_000 ? '< 1 min' : shortAgo(age));
+export const minutesAgo = (age) => (age < 60_000 ? '< 1 min' : shortAgo(age));
 
 /** `2 free · 1 busy · 4 not available`: of all riders, of whom the response lists only the first. */
 function poolText({count, free, busy}, words) {
@@ -112,7 +112,7 @@ function poolText({count, free, busy}, words) {
 export function ridersPanel(panel, answer, {words, now}) {
   const riders = answer.riders.map((rider) => ({
     rider: rider.rider, state: riderState(rider), tasks: rider.tasks,
-    heard: rider.heartbeat ? heardAgo(now - rider.heartbeat) : '',
+    heard: rider.heartbeat ? minutesAgo(now - rider.heartbeat) : '',
   })).sort((one, other) => (one.state < other.state ? 1 : one.state > other.state ? -1 : 0));
   const shown = riders.slice(0, RIDERS_SHOWN);
   // A gateway of the previous version does not count them.

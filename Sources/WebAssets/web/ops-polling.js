@@ -1,13 +1,19 @@
-// Polls the gateway: each resource at its own interval, one request at a time, not while the page is hidden, and immediately
-// when it is visible again. Only changes of the job list are requested. Failed requests are repeated later; the page keeps
-// what it shows and says that it is out of date.
+// Polls the gateway: each resource at its own interval, one request at a time, and immediately when the page is visible again.
+// While it is hidden, only what needs a dispatcher is requested, and rarely. Only changes of the job list are requested. Failed
+// requests are repeated later; the page keeps what it shows and says that it is out of date.
 
 import {gateway} from './page-gateway.js';
 
-const PAGE = 1_000;          // jobs per response when a zone is first loaded, so that no response takes long
-const GIVE_UP = 15_000;      // ms to wait for a response
-const AGAIN = 3_000;         // ms before a retry
-const REFUSED_AGAIN = 10_000;   // ms before a retry after 401, 403 and 429
+/** Jobs per response when a zone is first loaded, so that no response takes long. */
+const PAGE = 1_000;
+/** ms to wait for a response. */
+const GIVE_UP = 15_000;
+/** ms before a retry. */
+const AGAIN = 3_000;
+/** ms between two requests while the page is hidden. After some minutes browsers allow a timer only once a minute. */
+export const HIDDEN = 30_000;
+/** ms before a retry after 401, 403 and 429. */
+const REFUSED_AGAIN = 10_000;
 
 /** A difference between the clocks of device and gateway counts from this many ms: the header Date has whole seconds. */
 const TOLERANCE = 2_000;
@@ -50,11 +56,12 @@ export class Poller {
   }
 
   /**
-   * Requests a resource with `ask()` every `pace` ms, once started. @returns a function that repeats it immediately, dropping
-   * a pending response
+   * Requests a resource with `ask()` every `pace` ms, once started.
+   * @param isAlways also while the page is hidden
+   * @returns a function that repeats it immediately, dropping a pending response
    */
-  every(pace, ask) {
-    const request = {pace, ask, timer: null, turn: 0, isMissed: false};
+  every(pace, ask, {isAlways = false} = {}) {
+    const request = {pace, ask, isAlways, timer: null, turn: 0, isMissed: false};
     this.#requests.push(request);
     if (this.#isRunning) this.#put(request);
     return () => { if (this.#isRunning) this.#put(request); };
@@ -115,7 +122,7 @@ export class Poller {
     // `isCurrent`: no newer request has started, so the response may be shown.
     const isCurrent = () => this.#isRunning && request.turn === turn;
     let wait = request.pace;
-    if (!document.hidden) {
+    if (request.isAlways || !document.hidden) {
       try {
         await request.ask(isCurrent);
         if (isCurrent()) this.#answered(request, 200);
@@ -126,12 +133,28 @@ export class Poller {
         else if (isCurrent()) this.#answered(request, error.status);
       }
     }
-    if (isCurrent()) request.timer = setTimeout(() => this.#put(request), wait);
+    if (isCurrent()) request.timer = setTimeout(() => this.#put(request), document.hidden ? HIDDEN : wait);
   };
 
   #answered = (request, status) => {
     request.isMissed = isMissed(status);
     this.onState({isOpen: status === 200 && !this.#requests.some((other) => other.isMissed), status});
+  };
+}
+
+/** Returns a function that runs `render()` once, in the next animation frame. A hidden page has none, so a timer runs it. */
+export function rendering(render) {
+  let isDue = false;
+  const draw = () => {
+    if (!isDue) return;
+    isDue = false;
+    render();
+  };
+  const schedule = () => (document.hidden ? setTimeout(draw, 0) : requestAnimationFrame(draw));
+  document.addEventListener('visibilitychange', () => { if (isDue) schedule(); });
+  return () => {
+    if (!isDue) schedule();
+    isDue = true;
   };
 }
 

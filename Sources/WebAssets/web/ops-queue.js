@@ -3,17 +3,13 @@
 
 import {deviceStorage} from './page-storage.js';
 import {locale, make} from './page.js';
-import {labelOf, lateness} from './ops-attention.js';
-import {replace, shortAgo} from './ops-panels.js';
+import {labelOf} from './ops-attention.js';
+import {lateText} from './ops-columns.js';
+import {clear, minutesAgo, replace} from './ops-panels.js';
 
 const SHOWN = 30;
 const STORED_AS = 'enroute.ops.sound';
-const MINUTE = 60_000;
 const number = new Intl.NumberFormat(locale);
-const minutes = (ms) => number.format(Math.max(1, Math.round(ms / MINUTE)));
-
-/** To the minute, because a card that changes every second cannot be read. */
-const ago = (since, now) => (now - since < MINUTE ? '< 1 min' : shortAgo(Math.floor((now - since) / MINUTE) * MINUTE));
 
 /** Two short tones, made by the browser: no file, and nothing is played before the dispatcher switches it on. */
 export class Chime {
@@ -44,15 +40,26 @@ export class Chime {
   }
 }
 
-/** Returns the new entries of a queue, by job and reason. @param known null before the first queue */
+/** What makes an entry new: its job and reason, and for a late job what was promised. */
+const keyOf = ({row, reason}) => `${row.job} ${reason}${reason === 'late' ? row.promisedBy : ''}`;
+
+/** Returns the new entries of a queue. @param known null before the first queue */
 export function news(known, entries) {
-  return known === null ? [] : entries.filter(({row, reason}) => !known.has(`${row.job} ${reason}`));
+  return known === null ? [] : entries.filter((entry) => !known.has(keyOf(entry)));
 }
+
+/**
+ * Returns what is no longer news. Expected arrivals change, and at times there is none, so a late job stays known while it is
+ * open.
+ */
+export const knownAfter = (known, entries, isOpen) => new Set([
+  ...[...known ?? []].filter((key) => key.includes(' late') && isOpen(key.split(' ')[0])), ...entries.map(keyOf)]);
 
 export class QueueCard {
   #known = null;
   #isLoud;
-  #entries = [];
+  /** Null while the queue is unknown, and the card is empty. */
+  #entries = null;
 
   /** @param link `link(job)` returns an address; `say(text)` announces */
   constructor(panel, {words, link, say, chime = new Chime(), storage = deviceStorage()}) {
@@ -62,13 +69,13 @@ export class QueueCard {
     for (const type of ['pointerdown', 'keydown']) addEventListener(type, wake, {passive: true});
   }
 
-  /** Starts again, for another zone: its current entries are not new. */
-  clear() { this.#known = null; }
+  /** Starts again, for another zone: its queue is unknown, and then its current entries are not new. */
+  clear() { this.#known = this.#entries = null; }
 
-  /** @param entries of `JobList.queue` */
-  take(entries) {
+  /** @param entries of `JobList.queue` @param isOpen whether a job is still listed */
+  take(entries, isOpen) {
     const added = news(this.#known, entries);
-    this.#known = new Set(entries.map(({row, reason}) => `${row.job} ${reason}`));
+    this.#known = knownAfter(this.#known, entries, isOpen);
     this.#entries = entries;
     if (added.length === 0) return;
     const [{row, reason}] = added;
@@ -80,14 +87,19 @@ export class QueueCard {
   /** @param chosen the open job, or null */
   render(now, chosen) {
     const {words} = this;
+    if (!this.#entries) {
+      clear(this.panel);
+      return;
+    }
     const shown = this.#entries.slice(0, SHOWN).map(({row, reason, since}) => ({
       job: row.job, label: labelOf(row), reason, rider: row.rider ?? '',
-      ago: reason === 'late' ? words.lateBy(minutes(lateness(row, now)?.by ?? 0)) : ago(since, now),
+      ago: reason === 'late' ? lateText(row, now, words) : minutesAgo(now - since),
     }));
     const more = this.#entries.length - shown.length;
     replace(this.panel, [shown, more, chosen, this.#isLoud, this.link('')], () => [
       make('div', {class: 'head'},
-        make('h2', {id: 'queue-title'}, `${words.needs.attention} `, make('span', {class: 'tally'}, number.format(this.#entries.length))),
+        make('h2', {id: 'queue-title'}, `${words.needs.attention} `,
+          make('span', {class: 'tally'}, number.format(this.#entries.length))),
         this.#soundSwitch()),
       shown.length === 0 ? make('p', {class: 'quiet calm'}, words.nothingNeeded)
         : make('ol', {class: 'queue'}, ...shown.map((entry) => this.#item(entry, chosen))),

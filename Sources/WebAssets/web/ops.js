@@ -6,7 +6,7 @@ import {Announcer, ConnectionBanner, inLanguage, language, languageSwitch, local
 import {gateway} from './page-gateway.js';
 import {SignIn} from './page-sign-in.js';
 import {clockText} from './enroute-words.js';
-import {Poller, clock, isMissed, updateList} from './ops-polling.js';
+import {Poller, clock, isMissed, rendering, updateList} from './ops-polling.js';
 import {JobActions} from './ops-actions.js';
 import {BulkBar, MOST_SELECTED, Selection, picksOf} from './ops-bulk.js';
 import {labelOf, silentRiders} from './ops-attention.js';
@@ -28,8 +28,10 @@ import {words as allWords} from './ops-words.js';
 const INTERVALS = {
   jobs: 2_000, job: 3_000, riders: 4_000, verdicts: 5_000, audit: 5_000, gateways: 5_000, zones: 8_000, webhooks: 10_000,
 };
-const CLOCK = 10_000;       // ms between two renderings, so that ages count
-const QUIET = 4_000;        // ms between two announcements
+/** ms between two renderings, so that ages count. */
+const CLOCK = 10_000;
+/** ms between two announcements. */
+const QUIET = 4_000;
 
 const element = (id) => document.getElementById(id);
 const words = inLanguage(allWords);
@@ -39,14 +41,18 @@ let query = readQuery(location.search);
 let list = new JobList();
 let zones = null;
 let texts = null;
-let known = {};             // the last responses other than jobs: riders, gateways, verdicts, audit
+/** The last responses other than jobs: riders, gateways, verdicts, audit. */
+let known = {};
 let places = new PlaceBook();
-let isDirty = false;        // the list or a filter changed since the last rendering
-let isMoved = false;        // the places, or what decides how they look, changed since the map was drawn
-let frame = null;
-let answeredAt = null;      // ms since the epoch
+/** The list or a filter changed since the last rendering. */
+let isDirty = false;
+/** The places, or what decides how they look, changed since the map was drawn. */
+let isMoved = false;
+/** ms since the epoch. */
+let answeredAt = null;
+const show = rendering(() => render());
 
-const signIn = new SignIn({panel: element('signin'), heading: 'h2'});
+const signIn = new SignIn({panel: element('signin'), heading: 'h2', explain: (text) => banner.explain(text)});
 const announcer = new Announcer(element('announcer'), {quiet: QUIET});
 const banner = new ConnectionBanner(element('offline'), {
   hasState: () => list.isKnown, lastMessageAt: () => answeredAt,
@@ -86,7 +92,7 @@ const feed = new PlacesFeed({
   take: (message) => {
     places.take(message);
     isMoved = true;
-    show();
+    if (!document.hidden) show();
   },
 });
 let isMapOld = false;
@@ -191,7 +197,7 @@ const refreshZones = poller.every(INTERVALS.zones, async (isCurrent) => {
     go({zone: fullest.zone}, {isSmall: true});
   }
   show();
-});
+}, {isAlways: true});
 
 const refreshJobs = poller.every(INTERVALS.jobs, async (isCurrent) => {
   if (!query.zone) return;
@@ -204,7 +210,7 @@ const refreshJobs = poller.every(INTERVALS.jobs, async (isCurrent) => {
   if (await updateList(poller, query.zone, asked, isOurs, changed)) changed();
   // This time is that of the job list. Other requests may succeed while that one fails.
   if (isOurs()) put(element('age'), words.updated(clockText(clock(), locale)));
-});
+}, {isAlways: true});
 
 /** Polls a card of the zone. */
 const card = (name) => poller.every(INTERVALS[name], async (isCurrent) => {
@@ -218,7 +224,7 @@ const card = (name) => poller.every(INTERVALS[name], async (isCurrent) => {
     isDirty = isMoved = true;
   }
   show();
-});
+}, {isAlways: name === 'riders'});
 const refreshCards = ['riders', 'verdicts', 'audit'].map(card);
 
 poller.every(INTERVALS.gateways, async (isCurrent) => {
@@ -257,6 +263,8 @@ async function connectionChanged({isOpen, status}) {
   if (status === 401) {
     poller.stop();
     feed.stop();
+    [isMapOld, isMoved] = [true, true];
+    show();
     banner.update({state: 'stopped', degraded: false});
     signIn.forget(words.signInExpired, {isExpired: true});
     begin();
@@ -281,13 +289,6 @@ function refuse() {
 }
 
 // ---- rendering ----
-
-function show() {
-  frame ??= requestAnimationFrame(() => {
-    frame = null;
-    render();
-  });
-}
 
 function render() {
   element('dashboard').hidden = !element('refusal').hidden;
@@ -341,7 +342,8 @@ function renderRows() {
   put(element('no-jobs'), rows.length === 0 ? empty : '');
   isMoved = true;
   const queue = list.queue();
-  if (list.isKnown) queueCard.take(queue);
+  // A zone's first list may be incomplete.
+  if (list.version !== null) queueCard.take(queue, (job) => list.row(job));
   // The tab's title shows it too, because staff have other tabs open.
   const urgent = queue.length;
   document.title = urgent > 0 ? `(${number.format(urgent)}) ${words.title}` : words.title;

@@ -96,6 +96,30 @@ import Testing
         }
     }
 
+    @Test func `a row has the order number of its job until the order system removes it, and no other detail`()
+        async throws
+    {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let display = #""display":{"orderNumber":"A-7","note":"Third floor"}"#
+                try await Self.put(
+                    gateway, "job-1", #"{"kind":"delivery","customer":"anna","zone":"rome",\#(display)}"#)
+                try await Self.put(gateway, "job-2", Self.service)
+                try await Self.jobs(gateway, in: "rome", "the row has the number") {
+                    $0.count == 2 && $0["job-1"]?["display"] as? [String: String] == ["orderNumber": "A-7"]
+                        && $0["job-2"]?["display"] == nil
+                }
+                try await gateway.connect("olga", .ops) { connection, messages in
+                    try await connection.send(.watchJobs(zone: RunningGateway.rome))
+                    var witness = ZoneJobsWitness()
+                    try await messages.watchJobs(&witness) { $0["job-1"]?.orderNumber == "A-7" }
+                    try await gateway.putJob("job-1", #"{"kind":"delivery","display":{"note":"Third floor"}}"#)
+                    try await messages.watchJobs(&witness) { $0["job-1"].map { $0.orderNumber == nil } ?? false }
+                }
+            }
+        }
+    }
+
     @Test func `changes since a version are returned, or all jobs for the version of another gateway`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
