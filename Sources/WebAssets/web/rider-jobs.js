@@ -322,7 +322,7 @@ export class Jobs {
     if (change === 'proximity' && this.words[view.proximity]) this.on.say(`job ${job}`, this.words[view.proximity]);
     if (view.ended && !isOver(view.status)) this.#leaves(known, this.#whyEnded(known));
     if (view.ended) known.endedAt = Date.now();
-    if (view.ended || change === 'status') this.on.recheck();
+    if (view.ended || change === 'status' || change === 'reset') this.on.recheck();
     // After a snapshot `#described` does it.
     if (!isWhole(change)) this.#prepare(known);
     this.on.changed();
