@@ -40,7 +40,7 @@ export function placeText(state, {vendor, vendorAddress, recipient}) {
 }
 
 /** The content, expected time and note of the order, as the order system wrote them. */
-export function aboutText({display}, words, now = Date.now()) {
+export function aboutText({display, clockOffset}, words, now = Date.now() + clockOffset) {
   const {items, window, note} = display ?? {};
   return [
     items?.length > 0 && listed(items),
@@ -145,7 +145,7 @@ export class TaskList {
     const isClosed = Boolean(job.gone) || isOver(view.status);
     const state = {job: job.job, kind: view.kind, status: view.status, task, steps: view.steps};
     card.job = state;
-    put(card.title, view.kind ? `${words[view.kind]} ${numberOf(job.job, view)}` : job.job);
+    put(card.title, view.kind ? `${words[view.kind]} ${numberOf(job)}` : job.job);
     put(card.status, view.known ? statusText(view, task, words) : words.oneMoment);
     if (card.kind.dataset.kind !== (view.kind ?? '')) {
       card.kind.dataset.kind = view.kind ?? '';
