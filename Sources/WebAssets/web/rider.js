@@ -4,7 +4,7 @@
 
 import {Enroute} from './enroute.js';
 import {
-  Announcer, ConnectionBanner, inLanguage, keepForLater, languageSwitch, put, reconnectOnTouch, shared,
+  Announcer, ConnectionBanner, inLanguage, keepForLater, languageSwitch, make, put, reconnectOnTouch, shared,
 } from './page.js';
 import {gateway} from './page-gateway.js';
 import {SignIn} from './page-sign-in.js';
@@ -117,6 +117,10 @@ const list = new TaskList(element('jobs'), words, {
   say: (text) => announcer.say('sure', text),
 });
 
+/** How many tasks have no card. */
+const more = make('p', {id: 'more-tasks', class: 'card'});
+element('jobs').after(more);
+
 const stopOrder = new StopOrder();
 /** The jobs in the order of their stops. */
 let order = [];
@@ -196,7 +200,7 @@ function render() {
     list.show([...all].sort((one, other) => rank(one) - rank(other)).map((job) => ({...job, isNext: isNext(job)})));
     route.show(stops, travel.place);
     sharing.show();
-    put(element('more-tasks'), jobs.hidden && words.moreTasks(jobs.hidden));
+    put(more, jobs.hidden ? words.moreTasks(jobs.hidden) : '');
     element('no-tasks').hidden = jobs.count > 0 || rider === undefined;
     const none = rider?.approved && {online: words.noTasksOnline, offline: words.noTasksOffline}[rider.status];
     put(element('no-tasks-text'), none || words.noTasks);
