@@ -12,7 +12,7 @@ const {words: allWords} = await import('../../Sources/WebAssets/web/track-words.
 const words = allWords.en;
 const COMING = {known: true, kind: 'delivery', ended: null, refused: null};
 
-function made({permission = 'granted', status = 200, key = 'BCVx', kept, ...rest} = {}) {
+function made({permission = 'granted', status = 200, header = 'Link secret', key = 'BCVx', kept, ...rest} = {}) {
   const attributes = new Map();
   const button = {
     hidden: true, textContent: '', setAttribute: (name, value) => attributes.set(name, value),
@@ -34,7 +34,7 @@ function made({permission = 'granted', status = 200, key = 'BCVx', kept, ...rest
     navigator: {serviceWorker: {ready: Promise.resolve(worker)}}, caches: {match: async () => kept}, ...rest,
   };
   const near = new NearMessage(button, {
-    words, job: 'job-1', key, header: () => 'Link secret', say: (text) => log.said.push(text), system, result,
+    words: {...words, signInExpired: 'Sign in again.'}, job: 'job-1', key, header: () => header, say: (text) => log.said.push(text), system, result,
     request: async (...request) => { log.sent.push(request); return status; },
   });
   return {near, button, log, system, attributes, result};
@@ -103,6 +103,16 @@ test('a refused or dismissed question and a failure are shown and announced, and
     await failed.button.press();
     assert.deepEqual([failed.log.said, failed.log.posted, failed.button.textContent], [[words.tellFailed], [], words.tellOn]);
     assert.equal(failed.result.textContent, words.tellFailed);
+  }
+});
+
+test('an expired session is the reason why switching failed, but not of a link, for which nobody signs in', async (run) => {
+  ownClock(run);
+  for (const [header, text] of [['Bearer t', 'Sign in again.'], [null, 'Sign in again.'], ['Link s', words.tellFailed]]) {
+    const {near, button, result} = made({status: 401, header});
+    near.show(COMING, null);
+    await button.press();
+    assert.equal(result.textContent, text, header);
   }
 });
 

@@ -3,7 +3,7 @@
 
 import {put} from './page.js';
 import {gateway} from './page-gateway.js';
-import {send} from './track-request.js';
+import {isExpired, send} from './track-request.js';
 
 /** Seconds before the arrival at which it is too late to offer a message. */
 const TOO_LATE = 180;
@@ -75,7 +75,7 @@ export class NearMessage {
     const {endpoint, keys} = subscription.toJSON();
     const body = {subscription: {endpoint, keys}, near: wish};
     const status = await this.request('PUT', `jobs/${encodeURIComponent(this.job)}/push`, body, this.header());
-    if (status < 200 || status > 299) return 'tellFailed';
+    if (status < 200 || status > 299) return isExpired(status, this.header()) ? 'signInExpired' : 'tellFailed';
     this.#isOn = wish;
     this.#expect(worker);
     return wish ? 'tellIsOn' : 'tellIsOff';

@@ -40,7 +40,9 @@ const setting = (name) => document.querySelector(`meta[name="enroute-${name}"]`)
 const words = inLanguage(allWords);
 const job = decoded(location.pathname.split('/').pop());
 
-const signIn = new SignIn({panel: element('signin'), takesLinks: true, why: words.signInWhy});
+const signIn = new SignIn({
+  panel: element('signin'), takesLinks: true, why: words.signInWhy, explain: (text) => banner.explain(text),
+});
 const enroute = new Enroute({url: `${gateway}/v1`, credential: async () => signIn.current});
 const map = new TrackMap(element('map'), {follow: element('follow'), words});
 // An operator's own page may lack elements that were added in a newer version.
