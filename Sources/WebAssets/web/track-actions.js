@@ -3,7 +3,7 @@
 
 import {make} from './page.js';
 import {tabStorage} from './page-storage.js';
-import {isExpired, send} from './track-request.js';
+import {send} from './track-request.js';
 
 const requestKey = () =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
@@ -175,8 +175,7 @@ export class CustomerActions {
   #failed = (what, status, tooLate) => {
     const {words} = this;
     if (this.#open !== what) return;
-    this.#failure = tooLate.includes(status) ? words.tooLate[what]
-      : isExpired(status, this.header()) ? words.signInExpired : words.actionFailed;
+    this.#failure = tooLate.includes(status) ? words.tooLate[what] : status === 401 ? words.signInExpired : words.actionFailed;
     this.#draw(what === 'note' ? '#note-save' : '#cancel-keep');
   };
 }

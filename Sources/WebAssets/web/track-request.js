@@ -5,9 +5,6 @@ import {gateway} from './page-gateway.js';
 /** ms after which a request without a response has failed. */
 const GIVE_UP = 10_000;
 
-/** Whether a request failed because the session has expired. Signing in does not help holders of a link. */
-export const isExpired = (status, header) => status === 401 && !header?.startsWith('Link');
-
 /**
  * A request of the gateway's REST interface.
  *
