@@ -7,7 +7,7 @@ import {
 } from './rider-tasks.js';
 import {contactLink} from './page-contact.js';
 import {isolated, listed} from './page-lists.js';
-import {timeText} from './page-times.js';
+import {spanTexts} from './page-times.js';
 import {locale, make, put} from './page.js';
 
 const presentation = (paths) => `<svg viewBox="0 0 24 24" width="24" height="24" aria-hidden="true">${paths}</svg>`;
@@ -44,7 +44,7 @@ export function aboutText({display, clockOffset}, words, now = Date.now() + cloc
   const {items, window, note} = display ?? {};
   return [
     items?.length > 0 && listed(items),
-    window && words.window(timeText(window.from, now, locale), timeText(window.until, window.from, locale)), note,
+    window && words.window(...spanTexts(window, now, locale)), note,
   ].filter(Boolean).join('\n');
 }
 
