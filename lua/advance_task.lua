@@ -1,8 +1,9 @@
 #!lua
--- advance_task: move a rider's task from one state to the next; the task stays active.
+-- advance_task: move a rider's task from one state to another; the task stays active.
 --
--- The caller knows the order of the states and passes those from which the new one may be reached. The script compares
--- them with the current state, so of several concurrent calls only a valid one succeeds.
+-- The caller knows the order of the states and passes those from which the new one may be reached; after a correction of
+-- the job, these are later ones too. The script compares them with the current state, so of several concurrent calls only
+-- a valid one succeeds.
 --
 -- Role     ledger
 -- KEYS[1]  rider:{<zone>}:<rider>          hash     the record

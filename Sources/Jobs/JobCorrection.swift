@@ -167,14 +167,16 @@ extension JobService {
     }
 
     /// Stops everything that the status does not allow. The rider of an open job keeps the task, even if another
-    /// gateway has just released it because the job had ended.
+    /// gateway has just released it because the job had ended, and continues it from the corrected status.
     private func settle(_ job: JobID, by actor: PersonID) -> EventLoopFuture<Void> {
         self.finish(job, by: actor).thenAlways {
             self.ledger.state(of: job).flatMap { state in
                 guard let state, let rider = state.rider, state.status.end == nil else {
                     return self.loop.makeSucceededVoidFuture()
                 }
-                return self.settleTask(job, of: rider, because: .reassigned, by: actor)
+                return self.settleTask(job, of: rider, because: .reassigned, by: actor).flatMap {
+                    self.resetTask(job, of: rider, by: actor)
+                }
             }
         }
     }

@@ -61,7 +61,46 @@ extension JobService {
     }
 }
 
+extension JobService {
+    /// Moves the task of an open job to the state of the job's status, unless it fits already: after a correction, the
+    /// rider could not continue otherwise. Safe to repeat.
+    func resetTask(_ job: JobID, of rider: PersonID, by actor: PersonID, attempt: Int = 1) -> EventLoopFuture<Void> {
+        self.openStatus(of: job, for: rider).flatMap { status in
+            guard let status else { return self.loop.makeSucceededVoidFuture() }
+            return self.resetTask(job, of: rider, in: status, by: actor).flatMap {
+                self.openStatus(of: job, for: rider)
+            }.flatMap { now in
+                guard let now, now != status else { return self.loop.makeSucceededVoidFuture() }
+                guard attempt < Self.maxSettlements else {
+                    return self.loop.makeFailedFuture(Refused.changedConcurrently)
+                }
+                return self.resetTask(job, of: rider, by: actor, attempt: attempt + 1)
+            }
+        }
+    }
+
+    private func resetTask(
+        _ job: JobID, of rider: PersonID, in status: JobStatus, by actor: PersonID
+    ) -> EventLoopFuture<Void> {
+        self.riders.zone(of: rider).flatMap { zone in
+            guard let zone else { return self.loop.makeSucceededVoidFuture() }
+            let others = TaskState.allCases.filter { !$0.fits(status) }
+            return self.riders.move(
+                job, of: rider, in: zone, to: TaskState(of: status), from: others, by: Riders.Requester(actor)
+            ).map { _ in }
+        }
+    }
+}
+
 extension TaskState {
     /// The state that a rider's task has in this status of the job.
     init(of status: JobStatus) { self = status == .inTransit ? .inTransit : .accepted }
+
+    /// Whether the rider can continue from this state in this status of the job.
+    fileprivate func fits(_ status: JobStatus) -> Bool {
+        switch self {
+        case .accepted, .arrivedAtStore: status != .inTransit
+        case .pickedUp, .inTransit: status == .inTransit
+        }
+    }
 }

@@ -7,6 +7,7 @@ import {settled} from './clock.mjs';
 import {Place, browser, device, ownClock} from './page.mjs';
 
 const {SignIn} = await import('../../Sources/WebAssets/web/page-sign-in.js');
+const {ConnectionBanner, shared} = await import('../../Sources/WebAssets/web/page.js');
 const CODE = '0123456789abcdef0123456789abcdef';
 const HOUR = 3_600_000;
 
@@ -82,6 +83,39 @@ test('signing out or in as another person deletes the states in the service work
   assert.equal(told.length, 1);
   signIn.forget();
   assert.deepEqual([told.length, signIn.session], [2, null]);
+});
+
+test('an expired session is explained at once and once, until somebody signs in again', async (run) => {
+  fetched(run, token(Date.now()));
+  const said = [];
+  const banner = new ConnectionBanner(new Place(), {say: (text) => said.push(text)});
+  const signIn = new SignIn({panel: new Place(), explain: (text) => banner.explain(text)});
+  for (const times of [1, 2]) {
+    await signIn.redeem(CODE);
+    assert.deepEqual([banner.element.textContent, banner.element.hidden], ['', true]);
+    signIn.forget(shared.signInExpired, {isExpired: true});
+    assert.deepEqual([banner.element.textContent, said.length], [shared.signInExpired, times]);
+    signIn.credential();
+    await settled();
+    assert.equal(signIn.problem.textContent, shared.signInExpired);
+    assert.equal(signIn.problem.getAttribute('role'), null, 'the panel announces it a second time');
+  }
+});
+
+test('a rejected code is announced by the panel, and signing out needs no explanation', async (run) => {
+  fetched(run, async () => new Response('', {status: 404}));
+  const explained = [];
+  const signIn = new SignIn({panel: new Place(), explain: (text) => explained.push(text)});
+  signIn.forget();
+  signIn.credential();
+  await settled();
+  const [form] = signIn.panel.querySelectorAll('form');
+  form.querySelector('input').value = CODE;
+  form.happens('submit', {preventDefault() {}});
+  await settled();
+  assert.equal(signIn.problem.textContent, shared.signInRefused);
+  assert.equal(signIn.problem.getAttribute('role'), 'alert');
+  assert.deepEqual(explained, []);
 });
 
 test('an address that ends in an incomplete % escape contains no code', () => {

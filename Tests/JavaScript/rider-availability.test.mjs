@@ -22,6 +22,7 @@ function failing(code, more = {}) {
   };
   const availability = new Availability(places, words.en, declare, {
     rider: (rider) => availability.show(rider), recheck() {}, say: (text) => said.push(text),
+    nameOf: (job) => (job === 'order-1' ? 'A-1042' : job),
   });
   availability.show(offline);
   return {availability, places, said, how, isTold: () => !places.snack.hidden};
@@ -95,7 +96,15 @@ test('D26: a screen reader hears the paragraphs of a message as separate sentenc
   ownClock(run);
   const {availability, said} = failing('active_task', {tasks: ['order-1']});
   await availability.toggle();
-  assert.match(said.at(-1), /^You cannot go offline during an active delivery\. Finish or return first: order-1\.$/);
+  assert.match(said.at(-1), /^You cannot go offline during an active delivery\. Finish or return first: A-1042\.$/);
+});
+
+test('a switch that is refused because the session expired says so', async (run) => {
+  ownClock(run);
+  const {availability, places} = failing('unauthorized', {status: 401});
+  availability.words = {...words.en, signInExpired: 'Sign in again.'};
+  await availability.toggle();
+  assert.equal(places.message.textContent, 'Sign in again.');
 });
 
 test('D31: the switch of a rider who is not approved is disabled, and the page shows the reason', () => {

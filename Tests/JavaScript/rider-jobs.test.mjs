@@ -3,13 +3,14 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
-import {Jobs, LatestRequest, RECHECK_AFTER} from '../../Sources/WebAssets/web/rider-jobs.js';
+import {Jobs, RECHECK_AFTER} from '../../Sources/WebAssets/web/rider-jobs.js';
 import {UNDO_WITHIN} from '../../Sources/WebAssets/web/rider-steps.js';
+import {numberOf} from '../../Sources/WebAssets/web/rider-tasks.js';
 import {settled} from './clock.mjs';
 
 const words = {
   startShares: 'shares', undoHint: 'undo?', undone: 'undone',
-  newTask: (job) => `New task: ${job}`, taskGone: (job) => `Gone: ${job}`, jobReassigned: 'reassigned', jobDone: 'done',
+  moreTasks: (n) => `${n} more`, signInExpired: 'sign in', newTask: (job) => `New task: ${job}`, taskGone: (job) => `Gone: ${job}`, jobReassigned: 'reassigned', jobDone: 'done',
   jobCancelled: 'cancelled', verbQueued: 'later', travelOver: 'time is up', illegal: 'illegal', verbFailed: 'failed', statuses: {}, notReady: () => '', done: () => '',
 };
 const doing = (...names) => names.map((job) => ({job, state: 'accepted'}));
@@ -19,7 +20,7 @@ const ten = Array.from({length: 10}, (_, at) => `order-${at}`);
 function cards() {
   const said = [];
   const sent = [];
-  const world = {answer: async () => ({})};
+  const world = {answer: async () => ({}), isSlow: false};
   const heard = new Map();
   const listeners = {};
   const prepared = [];
@@ -30,7 +31,7 @@ function cards() {
     follow(job, listener) {
       follows += 1;
       // An ended job is followed again, and its view is unknown until the gateway answers.
-      const first = heard.has(job) ? {job, known: false} : {job, known: true, kind: 'delivery', status: 'accepted'};
+      const first = heard.has(job) || world.isSlow ? {job, known: false} : {job, known: true, kind: 'delivery', status: 'accepted'};
       const hears = (parts, change) => {
         follow.view = {...follow.view, ...parts};
         listener(follow.view, change);
@@ -49,12 +50,13 @@ function cards() {
   const setOff = [];
   const travel = {mayStart: true, stateOf: () => 'off', ended() {}, resume() {}, setOff: (job) => setOff.push(job), travelling: new Map()};
   let rings = 0;
+  let rechecked = 0;
   const navigation = {prepare: (job, to, version) => prepared.push(`${job} ${to} ${version}`)};
   const jobs = new Jobs(enroute, travel, navigation, words, {
-    newTask() { rings += 1; }, changed() {}, say: (_, text) => { if (text) said.push(text); }, recheck: async () => {},
+    newTask() { rings += 1; }, changed() {}, say: (_, text) => { if (text) said.push(text); }, recheck: async () => { rechecked += 1; },
   });
   return {
-    setOff, travel, rings: () => rings, jobs, said, sent, world, prepared, becomes: (job, status) => heard.get(job)({status}, 'status'),
+    setOff, travel, rings: () => rings, rechecks: () => rechecked, jobs, said, sent, world, prepared, becomes: (job, status) => heard.get(job)({status}, 'status'),
     hears: (job, parts, change) => heard.get(job)(parts, change), names: () => jobs.all.map(({job}) => job),
     count: () => follows, card: (name) => jobs.all.find(({job}) => job === name),
   };
@@ -78,15 +80,46 @@ test('ten tasks that were assigned to another rider make room immediately', () =
   assert.deepEqual(names(), others);
 });
 
-test('a task without room for its card is announced once it has one', () => {
-  const {jobs, said, names, becomes} = cards();
+test('a task without room for its card is announced as one more, and by its name once it has a card', () => {
+  const {jobs, said, names, becomes, rings} = cards();
   jobs.tasks(doing(...ten), true);
   for (let poll = 0; poll < 3; poll += 1) jobs.tasks(doing(...ten, 'new'), false);
-  assert.deepEqual([names(), said], [ten, []]);
+  assert.deepEqual([names(), said, jobs.hidden, rings()], [ten, ['1 more'], 1, 1]);
+  for (let poll = 0; poll < 3; poll += 1) jobs.tasks(doing(...ten, 'new', 'newer'), false);
+  assert.deepEqual([said, jobs.hidden, rings()], [['1 more', '2 more'], 2, 2]);
+  jobs.tasks(doing(...ten, 'new'), false);
+  assert.equal(jobs.hidden, 1);
   becomes('order-0', 'delivered');
   said.length = 0;
   for (let poll = 0; poll < 3; poll += 1) jobs.tasks(doing(...ten.slice(1), 'new'), false);
   assert.deepEqual([names(), said], [[...ten.slice(1), 'new'], ['New task: new']]);
+  assert.equal(jobs.hidden, 0);
+});
+
+test('the tasks of the first response that have no room are counted, not announced', () => {
+  const {jobs, said, rings} = cards();
+  for (const isFirst of [true, false]) jobs.tasks(doing(...ten, 'one', 'two'), isFirst);
+  assert.deepEqual([jobs.hidden, said, rings()], [2, [], 0]);
+});
+
+test('a new task rings at once, and is announced with its order number', () => {
+  const {jobs, world, said, hears, rings} = cards();
+  jobs.tasks([], true);
+  world.isSlow = true;
+  jobs.tasks(doing('one'), false);
+  assert.deepEqual([said, rings()], [[], 1]);
+  for (const change of ['snapshot', 'snapshot', 'reset']) hears('one', {...alive, display: {orderNumber: 'A-7'}}, change);
+  assert.deepEqual([said, rings(), jobs.nameOf('one')], [['New task: A-7'], 1, 'A-7']);
+});
+
+test('the order number of a task stays when the end removes it', async () => {
+  const {jobs, said, hears, card} = cards();
+  jobs.tasks(doing('one'), true);
+  hears('one', {display: {orderNumber: 'A-7'}}, 'snapshot');
+  const taken = jobs.take('one', {verb: 'cancelled', path: 'task', body: {}});
+  hears('one', {ended: 'reassigned', display: null}, 'ended');
+  await taken;
+  assert.deepEqual([numberOf(card('one')), card('one').message, said], ['A-7', 'Gone: A-7', ['Gone: A-7']]);
 });
 
 test('a task whose card was closed is not announced again', () => {
@@ -227,51 +260,6 @@ test('the route is loaded again with each snapshot, but not for a position or a 
   assert.equal(prepared.length, 1);
 });
 
-/** The responses of a gateway, given one by one. */
-function answers() {
-  const waiting = [];
-  return {waiting, ask: () => new Promise((resolve) => { waiting.push(resolve); })};
-}
-
-test('a response from before a change does not replace a newer state', async () => {
-  const {waiting, ask} = answers();
-  const taken = [];
-  const riderRequest = new LatestRequest(ask, (answer) => taken.push(answer));
-  const poll = riderRequest.now();
-  riderRequest.changed();
-  taken.push('after the change');
-  waiting.shift()('before the change');
-  await settled();
-  assert.deepEqual([taken, waiting.length], [['after the change'], 1]);
-  waiting.shift()('as it is now');
-  await poll;
-  assert.deepEqual(taken, ['after the change', 'as it is now']);
-});
-
-test('a request after a change returns the state after it, even if another request was pending', async () => {
-  const {waiting, ask} = answers();
-  const taken = [];
-  const riderRequest = new LatestRequest(ask, (answer) => taken.push(answer));
-  riderRequest.now();
-  riderRequest.changed();
-  const recheck = riderRequest.now();
-  waiting.shift()('old');
-  await settled();
-  waiting.shift()('new');
-  await recheck;
-  assert.deepEqual([taken, waiting.length], [['new'], 0]);
-});
-
-test('requests without a change in between are one request', async () => {
-  const {waiting, ask} = answers();
-  const taken = [];
-  const riderRequest = new LatestRequest(ask, (answer) => taken.push(answer));
-  const both = [riderRequest.now(), riderRequest.now()];
-  waiting.shift()('so');
-  await Promise.all(both);
-  assert.deepEqual([taken, waiting.length], [['so'], 0]);
-});
-
 const STEP = {verb: 'picked_up', path: 'task', body: {state: 'picked_up'}};
 const network = async () => { throw Object.assign(new Error('no network'), {code: 'network'}); };
 
@@ -310,6 +298,23 @@ test('D19: a waiting step that is no longer possible, or whose task is gone, is 
   jobs.connected();
   await settled();
   assert.deepEqual(sent.map(({path}) => path), ['/jobs/one/task', '/jobs/two/task', '/jobs/one/task']);
+});
+
+test('a step that is refused because the session expired says so', async () => {
+  const {jobs, world, card} = cards();
+  jobs.tasks(doing('one'), true);
+  world.answer = async () => { throw Object.assign(new Error('expired'), {code: 'unauthorized', status: 401}); };
+  await jobs.take('one', STEP);
+  assert.deepEqual([card('one').message, card('one').busy], ['sign in', null]);
+});
+
+test('a correction reads the task again', () => {
+  const {jobs, hears, rechecks} = cards();
+  jobs.tasks(doing('one'), true);
+  hears('one', {status: 'in_transit'}, 'status');
+  assert.equal(rechecks(), 1);
+  hears('one', {status: 'ready_for_pickup'}, 'reset');
+  assert.equal(rechecks(), 2);
 });
 
 test('D24: once the sharing time of a job is over, it offers no travel mode and shows the reason', () => {

@@ -36,6 +36,15 @@ test('a card shows the day of a visit that is not today', () => {
   assert.equal(said(at(20, 15)), 'Expected Nov 21, 8:00 AM – 10:00 AM');
 });
 
+test('a card names the time zones of a promised time if the clocks change during it', (run) => {
+  const before = process.env.TZ;
+  process.env.TZ = 'America/New_York';
+  run.after(() => { if (before === undefined) delete process.env.TZ; else process.env.TZ = before; });
+  const from = Date.parse('2026-11-01T05:30:00Z');
+  const window = {from, until: from + 45 * 60_000};
+  assert.equal(aboutText({display: {window}}, words.en, from).replace(/\s/g, ' '), 'Expected 1:30 AM EDT – 1:15 AM EST');
+});
+
 test('right-to-left items and addresses do not change the order of the others', () => {
   const items = ['2 × فلافل', '1 water', '3 cola'];
   assert.equal(aboutText({display: {items}}, words.en), '\u20682 × فلافل\u2069, 1 water, 3 cola');

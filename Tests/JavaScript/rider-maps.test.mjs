@@ -36,4 +36,5 @@ test('each error has its text', () => {
   assert.equal(refusalWord({code: 'destination_unresolvable'}, 'vendor'), 'badVendorAddress');
   assert.equal(refusalWord({code: 'destination_unresolvable'}, 'destination'), 'badAddress');
   assert.equal(refusalWord({code: 'internal'}, 'vendor'), 'navigateFailed');
+  assert.equal(refusalWord({code: 'token_expired', status: 401}, 'vendor'), 'signInExpired');
 });

@@ -31,6 +31,17 @@ test('D4: the card shows Live only once the gateway has confirmed a report', () 
   assert.equal(places.rate.textContent, 'Live');
 });
 
+test('a deadline is shown in true time, whatever the clock of the phone says', () => {
+  const places = Object.fromEntries(['card', 'text', 'rate', 'note', 'keep'].map((name) => [name, new Place()]));
+  const deadline = new Date(2026, 10, 30, 21, 3).getTime();
+  const travel = {
+    travelling: new Map([['one', deadline]]), location: {isWatching: true}, unavailability: {note: null},
+    lastFixAt: performance.now(), isConfirmed: true, enroute: {connection: open, serverTime: Date.now() + 240_000},
+  };
+  new Sharing(places, travel, words.en).show();
+  assert.match(places.rate.textContent, /^Live · stops automatically at 9:03\sPM$/);
+});
+
 test('D4: whatever keeps a location from customers is shown, the worst problem first', () => {
   const cases = {
     interrupted: {isWatching: false, connection: {state: 'waiting', degraded: false}},

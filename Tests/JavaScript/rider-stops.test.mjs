@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
 import {describedStops} from '../../Sources/WebAssets/web/rider-route.js';
-import {StopOrder, jobsInOrder, nearestFirst, stopsOf} from '../../Sources/WebAssets/web/rider-stops.js';
+import {AHEAD, StopOrder, isAhead, jobsInOrder, nearestFirst, stopsOf} from '../../Sources/WebAssets/web/rider-stops.js';
 import {words} from '../../Sources/WebAssets/web/rider-words.js';
 
 const at = (lat, lon = 12.5) => ({lat, lon});
@@ -52,6 +52,31 @@ test('a visit comes before those that have not begun, and ended or unknown jobs 
     visit('done', 'completed'), {...visit('new', 'assigned'), view: {known: false}},
   ]));
   assert.deepEqual(ids(stops), ['visit now', 'visit later']);
+});
+
+const HOUR = 3_600_000;
+const promised = (job, hours, destination, status = 'assigned') => {
+  const planned = visit(job, status, destination);
+  planned.view.display = {window: {from: hours * HOUR, until: (hours + 1) * HOUR}};
+  return planned;
+};
+
+test('visits come in the order of their promised times, whatever is nearer', () => {
+  const order = new StopOrder();
+  const jobs = [promised('second', 2, at(41.90)), promised('tomorrow', 24, at(41.91)), promised('first', 1, at(41.99)),
+    visit('whenever', 'assigned', at(41.80))];
+  assert.deepEqual(ids(order.of(jobs, at(41.90), 0)), ['visit whenever', 'visit first', 'visit second', 'visit tomorrow']);
+  // A promise that moves changes the order.
+  jobs[0].view.display.window.from = HOUR / 2;
+  assert.deepEqual(ids(order.of(jobs, at(41.90), 0)), ['visit whenever', 'visit second', 'visit first', 'visit tomorrow']);
+});
+
+test('a visit that starts hours later is not the next stop until shortly before, unless the rider is on the way', () => {
+  const [early, late] = [AHEAD + 1, AHEAD].map((ahead) => stopsOf([promised('a', AHEAD / HOUR)], AHEAD - ahead)[0]);
+  assert.deepEqual([isAhead(early), isAhead(late)], [true, false]);
+  assert.equal(isAhead(stopsOf([promised('a', 24, undefined, 'on_the_way')], 0)[0]), false);
+  const stops = nearestFirst(stopsOf([promised('tomorrow', 24), delivery('a', 'accepted')], 0));
+  assert.deepEqual(ids(stops), ['pickup a', 'drop a', 'visit tomorrow']);
 });
 
 test('the order stays while the rider moves, and changes with the stops', () => {

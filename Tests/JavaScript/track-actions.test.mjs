@@ -55,6 +55,15 @@ test('only actions that the gateway allows in this status are offered', () => {
   ]) assert.deepEqual(offered(can, view), {note, cancel}, JSON.stringify([can, view]));
 });
 
+test('an expired session is the reason why an action failed, not the connection', async () => {
+  const {actions, tap, type, place} = panel({answers: [401]});
+  actions.words = {...words, signInExpired: 'Sign in again.'};
+  await tap('note-open');
+  type('Gate 5');
+  await tap('note-save');
+  assert.equal(place.children.at(-1).textContent, 'Sign in again.');
+});
+
 test('nothing offered hides the panel', () => {
   const {place, actions} = panel();
   assert.equal(place.hidden, false);

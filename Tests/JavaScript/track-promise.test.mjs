@@ -81,7 +81,7 @@ test('only a delivery that happens while the page is open is celebrated, once', 
 
 test('the promised time stays on one line', () => {
   for (const locale of ['en', 'de', 'en-GB']) {
-    const text = windowText({from: UNTIL - 900_000, until: UNTIL}, {wall: UNTIL, clockOffset: 0, locale, timeZone: 'UTC'});
+    const text = windowText({from: UNTIL - 900_000, until: UNTIL}, {now: UNTIL, locale, timeZone: 'UTC'});
     // A line may end at a space, unless it is non-breaking, and after a dash, unless a word joiner follows.
     assert.doesNotMatch(text, /[ \u2009]|–(?!\u2060)/, locale);
     assert.match(text, /–/);

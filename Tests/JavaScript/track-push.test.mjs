@@ -12,7 +12,7 @@ const {words: allWords} = await import('../../Sources/WebAssets/web/track-words.
 const words = allWords.en;
 const COMING = {known: true, kind: 'delivery', ended: null, refused: null};
 
-function made({permission = 'granted', status = 200, key = 'BCVx', kept, ...rest} = {}) {
+function made({permission = 'granted', status = 200, key = 'BCVx', kept, isSubscribed = Boolean(kept), ...rest} = {}) {
   const attributes = new Map();
   const button = {
     hidden: true, textContent: '', setAttribute: (name, value) => attributes.set(name, value),
@@ -24,17 +24,20 @@ function made({permission = 'granted', status = 200, key = 'BCVx', kept, ...rest
   const worker = {
     active: {postMessage: (message) => log.posted.push(message)},
     pushManager: {
-      getSubscription: async () => null,
+      getSubscription: async () => (isSubscribed ? subscription : null),
       subscribe: async (options) => { log.subscribed.push(options); return subscription; },
     },
   };
   const system = {
     isSecureContext: true, PushManager: class {}, location: {href: 'https://a.example/track/job-1#secret'},
-    Notification: {permission: 'default', requestPermission: async () => permission},
+    Notification: {
+      permission: kept ? 'granted' : 'default',
+      async requestPermission() { return this.permission = permission; },
+    },
     navigator: {serviceWorker: {ready: Promise.resolve(worker)}}, caches: {match: async () => kept}, ...rest,
   };
   const near = new NearMessage(button, {
-    words, job: 'job-1', key, header: () => 'Link secret', say: (text) => log.said.push(text), system, result,
+    words: {...words, signInExpired: 'Sign in again.'}, job: 'job-1', key, header: () => 'Link secret', say: (text) => log.said.push(text), system, result,
     request: async (...request) => { log.sent.push(request); return status; },
   });
   return {near, button, log, system, attributes, result};
@@ -104,6 +107,39 @@ test('a refused or dismissed question and a failure are shown and announced, and
     assert.deepEqual([failed.log.said, failed.log.posted, failed.button.textContent], [[words.tellFailed], [], words.tellOn]);
     assert.equal(failed.result.textContent, words.tellFailed);
   }
+});
+
+test('an expired session is the reason why switching failed', async (run) => {
+  ownClock(run);
+  const {near, button, result} = made({status: 401});
+  near.show(COMING, null);
+  await button.press();
+  assert.equal(result.textContent, 'Sign in again.');
+});
+
+test('a message is no longer promised once its permission is withdrawn, and is offered again with the permission', async (run) => {
+  ownClock(run);
+  for (const permission of ['denied', 'default']) {
+    const {near, button, result, system, attributes} = made();
+    near.show(COMING, null);
+    await button.press();
+    near.show(COMING, null);
+    assert.deepEqual([button.textContent, result.textContent], [words.tellOff, words.tellIsOn]);
+    system.Notification.permission = permission;
+    near.show(COMING, null);
+    assert.deepEqual([button.hidden, result.textContent, result.hidden], [permission === 'denied', '', true]);
+    system.Notification.permission = 'granted';
+    near.show(COMING, null);
+    assert.deepEqual([button.hidden, button.textContent, attributes.get('aria-pressed')], [false, words.tellOn, 'false']);
+  }
+});
+
+test('a page that is opened again without a subscription offers a message again', async () => {
+  const {near, button, log} = made({kept: new Response('{}'), isSubscribed: false});
+  await settled();
+  near.show(COMING, null);
+  await settled();
+  assert.deepEqual([button.textContent, log.posted], [words.tellOn, []]);
 });
 
 test('without a service worker a press fails after 10 s, and the button works again', async (run) => {

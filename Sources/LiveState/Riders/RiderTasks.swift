@@ -93,12 +93,17 @@ extension Riders {
     package func advance(
         _ job: JobID, of rider: PersonID, in zone: ZoneID, to state: TaskState, by requester: Requester
     ) -> EventLoopFuture<Durable<Advance>> {
+        self.move(job, of: rider, in: zone, to: state, from: state.predecessors, by: requester)
+    }
+
+    /// Moves a task to another state, if its current state is one of `states`. A correction moves tasks back.
+    package func move(
+        _ job: JobID, of rider: PersonID, in zone: ZoneID, to state: TaskState, from states: [TaskState],
+        by requester: Requester
+    ) -> EventLoopFuture<Durable<Advance>> {
         self.change(
             Scripts.advanceTask, rider, zone, requester,
-            [
-                .text(job.text), .text(state.predecessors.map(\.rawValue).joined(separator: ",")),
-                .text(state.rawValue),
-            ]
+            [.text(job.text), .text(states.map(\.rawValue).joined(separator: ",")), .text(state.rawValue)]
         ) { reply in
             switch reply.code {
             case 1: reply.version.map { .advanced(version: $0) }

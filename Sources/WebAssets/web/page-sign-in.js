@@ -63,9 +63,11 @@ export class SignIn {
    * @param takesLinks whether the fragment of the address may be a tracking link.
    * @param why the heading of the panel: what signing in is for.
    * @param heading its element: `h1` if the page shows no other one meanwhile.
+   * @param explain shows and announces why somebody was signed out where they see it after scrolling: `explain` of the
+   *     ConnectionBanner. An empty text ends that.
    */
-  constructor({panel, takesLinks = false, why = shared.signInWhy, heading = 'h1'}) {
-    Object.assign(this, {panel, why, heading});
+  constructor({panel, takesLinks = false, why = shared.signInWhy, heading = 'h1', explain = () => {}}) {
+    Object.assign(this, {panel, why, heading, explain});
     const behind = textBehind(location.hash);
     if (behind.startsWith('in.')) {
       history.replaceState(history.state, '', location.pathname + location.search);
@@ -117,13 +119,14 @@ export class SignIn {
 
   /**
    * Discards the token.
-   * @param reason shown when the panel opens next
+   * @param reason explained at once, and shown when the panel opens next
    * @param isExpired whether the same person will sign in again; otherwise the cached states are deleted too
    */
   forget(reason = '', {isExpired = false} = {}) {
     tabStorage().removeItem(KEPT_AS);
     this.#reason = reason;
     if (!isExpired) forgetStates();
+    if (reason) this.explain(reason);
   }
 
   /** Redeems a code. @returns whether somebody is signed in now; otherwise the panel says why not */
@@ -137,6 +140,7 @@ export class SignIn {
     if (before && before.person !== session.person) forgetStates();
     tabStorage().setItem(KEPT_AS, JSON.stringify(session));
     this.#reason = '';
+    this.explain('');
     this.panel.hidden = true;
     for (const resolve of this.#waiting.splice(0)) resolve({token: session.token});
     return true;
@@ -144,6 +148,8 @@ export class SignIn {
 
   #ask = () => {
     if (!this.panel.hasChildNodes()) this.#build();
+    // `explain` has announced it.
+    this.problem.removeAttribute('role');
     put(this.problem, this.#reason);
     this.panel.hidden = false;
   };
@@ -154,7 +160,7 @@ export class SignIn {
       id: 'signin-code', name: 'code', autocomplete: 'one-time-code', autocapitalize: 'none', spellcheck: 'false',
       required: true, 'aria-describedby': 'signin-hint signin-problem',
     });
-    this.problem = make('p', {id: 'signin-problem', class: 'problem', role: 'alert', hidden: true});
+    this.problem = make('p', {id: 'signin-problem', class: 'problem', hidden: true});
     const form = make('form', {novalidate: true},
       make('label', {for: 'signin-code'}, shared.signInCode), input,
       make('p', {id: 'signin-hint', class: 'quiet'}, shared.signInHint), this.problem,
@@ -163,6 +169,7 @@ export class SignIn {
       event.preventDefault();
       const code = CODE.exec(input.value.trim())?.[1];
       const isIn = code ? await this.redeem(code) : (this.#reason = shared.signInMalformed, false);
+      this.problem.setAttribute('role', 'alert');
       put(this.problem, isIn ? '' : this.#reason);
       input.setAttribute('aria-invalid', String(!isIn));
       if (isIn) input.value = '';

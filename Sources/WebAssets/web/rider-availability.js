@@ -20,6 +20,7 @@ export const presenceOf = (rider, device, place) => ({...place, ...(rider?.devic
 
 /** Returns the texts for an error, by its code. */
 function sentences(error, words) {
+  if (error.status === 401) return [words.signInExpired];
   switch (error.code) {
     case 'network': return [words.networkError];
     case 'active_task': return [words.activeTask];
@@ -53,7 +54,8 @@ export class Availability {
    * @param {{button: Element, title: Element, detail: Element, state: Element, card: Element, snack: Element,
    *   message: Element, close: Element}} places
    * @param {(status: string) => Promise<object>} declare sends the new status and returns the rider's state after it
-   * @param {{rider: (rider: object) => void, recheck: () => void, say: (text: string) => void}} on
+   * @param {{rider: (rider: object) => void, recheck: () => void, say: (text: string) => void,
+   *   nameOf: (job: string) => string}} on
    */
   constructor(places, words, declare, on) {
     Object.assign(this, {places, words, declare, on});
@@ -127,7 +129,7 @@ export class Availability {
     message.replaceChildren(make('p', {}, text));
     if (error.code === 'active_task' && error.tasks?.length) {
       const links = error.tasks.flatMap((job, at) => [
-        at ? ', ' : ' ', make('a', {href: `#task-${job}`, 'data-task': job}, job)]);
+        at ? ', ' : ' ', make('a', {href: `#task-${job}`, 'data-task': job}, this.on.nameOf(job))]);
       message.append(make('p', {}, this.words.activeTasks, ...links));
       for (const link of message.querySelectorAll('a')) {
         link.addEventListener('click', (event) => {

@@ -6,7 +6,7 @@ import {
   allowsTravel, headingFor, isFinal, isOver, isWaitingForVendor, numberOf, startsJourney, verbsOf,
 } from './rider-tasks.js';
 
-/** Number of jobs shown, which is the number that a session may follow. */
+/** Number of jobs shown, which is the number that a session may follow. The page says how many more tasks there are. */
 const MOST_JOBS = 10;
 /** ms after which a finished job is followed again: a correction may reopen it, and without a task nothing else says so. */
 export const RECHECK_AFTER = 60_000;
@@ -58,6 +58,8 @@ export class Jobs {
   #jobs = new Map();
   /** Tasks that the rider has seen, so that each is announced once. */
   #sent = new Set();
+  /** Tasks without room for their cards. */
+  #hidden = [];
   /** Steps that could not be sent yet. */
   #queue = new StepQueue();
 
@@ -75,6 +77,12 @@ export class Jobs {
   }
 
   get count() { return this.#jobs.size; }
+
+  /** Number of tasks that are not shown. */
+  get hidden() { return this.#hidden.length; }
+
+  /** The name of a job for people. */
+  nameOf(job) { return numberOf(this.#jobs.get(job) ?? {job}); }
 
   /** The jobs as their cards show them: `{job, task, view, travel, canWhy, gone, message, hint, busy, names}`. */
   get all() {
@@ -101,7 +109,8 @@ export class Jobs {
   follow(job) {
     if (this.#jobs.has(job) || !this.#makeRoom()) return;
     const known = {
-      job, task: null, message: '', about: null, busy: null, names: {}, places: {}, gone: null, again: null, version: 0, endedAt: 0,
+      job, number: null, isNews: false, task: null, message: '', about: null, busy: null, names: {}, places: {}, gone: null,
+      again: null, version: 0, endedAt: 0,
     };
     this.#jobs.set(job, known);
     const waiting = this.#queue.get(job);
@@ -154,8 +163,9 @@ export class Jobs {
       }
       this.#sent.add(job);
       known.gone = null;
-      if (isNews) this.#arrives(job);
+      if (isNews) this.#arrives(known);
     }
+    this.#hide([...states.keys()].filter((job) => !this.#jobs.has(job)), isFirst);
     // The gateway answered, so waiting steps may succeed now.
     this.#sendQueued();
     this.on.changed();
@@ -178,21 +188,39 @@ export class Jobs {
         known.follow.stop();
         Object.assign(known, {follow: again, again: null, gone: null, message: '', about: null});
         this.#sent.add(job);
-        if (!isOver(view.status)) this.#arrives(numberOf(job, view));
+        if (!isOver(view.status)) this.#arrives(known);
       }
       this.#onView(known, view, change);
     });
   };
 
-  #arrives = (job) => {
-    this.on.say(`job ${job}`, this.words.newTask(job));
+  #arrives = (known) => {
     this.on.newTask();
+    known.isNews = true;
+    this.#introduce(known);
+  };
+
+  /** Announces a new task once its order number is known. */
+  #introduce = (known) => {
+    const {job, follow: {view}} = known;
+    known.number = view.display?.orderNumber ?? known.number;
+    if (!known.isNews || !view.known) return;
+    known.isNews = false;
+    this.on.say(`job ${job}`, this.words.newTask(numberOf(known)));
+  };
+
+  #hide = (jobs, isFirst) => {
+    const isNews = !isFirst && jobs.some((job) => !this.#hidden.includes(job));
+    this.#hidden = jobs;
+    if (!isNews) return;
+    this.on.newTask();
+    this.on.say('more', this.words.moreTasks(jobs.length));
   };
 
   /** The job is no longer this rider's. That is announced once, and a returning task is announced again. */
   #leaves = (known, why) => {
     if (known.gone) return;
-    known.gone = known.busy === 'cancelled' ? this.words.taskGone(numberOf(known.job, known.follow.view)) : why;
+    known.gone = known.busy === 'cancelled' ? this.words.taskGone(numberOf(known)) : why;
     this.#sent.delete(known.job);
     this.on.say(`job ${known.job}`, known.gone);
   };
@@ -275,9 +303,9 @@ export class Jobs {
     try {
       await this.enroute.rest(
         'POST', `/jobs/${encodeURIComponent(job)}/${path}`, {body, headers: {'Idempotency-Key': key}});
-      if (verb === 'cancelled') this.#leaves(known, words.taskGone(numberOf(job, known.follow.view)));
+      if (verb === 'cancelled') this.#leaves(known, words.taskGone(numberOf(known)));
     } catch (error) {
-      failure = error.code;
+      failure = error.status === 401 ? 'unauthorized' : error.code;
     }
     if (NOT_SENT.includes(failure)) {
       this.#queue.add(job, {step: {verb, path, body}, key});
@@ -286,8 +314,10 @@ export class Jobs {
     }
     this.#queue.remove(job);
     this.settled(job, 'network');
-    if (failure) this.note(job, NOT_FROM_HERE.includes(failure) ? words.illegal : words.verbFailed);
-    else if (startsJourney(verb)) this.travel.setOff(job);
+    if (failure) {
+      const why = failure === 'unauthorized' ? words.signInExpired : words.verbFailed;
+      this.note(job, NOT_FROM_HERE.includes(failure) ? words.illegal : why);
+    } else if (startsJourney(verb)) this.travel.setOff(job);
     known.busy = null;
     await this.on.recheck();
     this.on.changed();
@@ -317,21 +347,22 @@ export class Jobs {
       this.travel.ended(job);
       return this.dismiss(job);
     }
+    this.#introduce(known);
     this.#journey(job, view, change);
     if (change === 'status') this.on.say(`job ${job}`, this.words.done(this.words.statuses[view.status]));
     if (change === 'proximity' && this.words[view.proximity]) this.on.say(`job ${job}`, this.words[view.proximity]);
     if (view.ended && !isOver(view.status)) this.#leaves(known, this.#whyEnded(known));
     if (view.ended) known.endedAt = Date.now();
-    if (view.ended || change === 'status') this.on.recheck();
+    if (view.ended || change === 'status' || change === 'reset') this.on.recheck();
     // After a snapshot `#described` does it.
     if (!isWhole(change)) this.#prepare(known);
     this.on.changed();
   };
 
-  #whyEnded = ({job, follow}) => {
+  #whyEnded = (known) => {
     const {words} = this;
     const reasons = {reassigned: words.jobReassigned, completed: words.jobDone, cancelled: words.jobCancelled};
-    return reasons[follow.view.ended] ?? words.taskGone(numberOf(job, follow.view));
+    return reasons[known.follow.view.ended] ?? words.taskGone(numberOf(known));
   };
 
   /** A snapshot arrived: the vendor or the destination may have changed. */

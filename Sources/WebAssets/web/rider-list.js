@@ -7,7 +7,7 @@ import {
 } from './rider-tasks.js';
 import {contactLink} from './page-contact.js';
 import {isolated, listed} from './page-lists.js';
-import {timeText} from './page-times.js';
+import {spanTexts} from './page-times.js';
 import {locale, make, put} from './page.js';
 
 const presentation = (paths) => `<svg viewBox="0 0 24 24" width="24" height="24" aria-hidden="true">${paths}</svg>`;
@@ -40,11 +40,11 @@ export function placeText(state, {vendor, vendorAddress, recipient}) {
 }
 
 /** The content, expected time and note of the order, as the order system wrote them. */
-export function aboutText({display}, words, now = Date.now()) {
+export function aboutText({display, clockOffset}, words, now = Date.now() + clockOffset) {
   const {items, window, note} = display ?? {};
   return [
     items?.length > 0 && listed(items),
-    window && words.window(timeText(window.from, now, locale), timeText(window.until, window.from, locale)), note,
+    window && words.window(...spanTexts(window, now, locale)), note,
   ].filter(Boolean).join('\n');
 }
 
@@ -80,15 +80,14 @@ export class TaskList {
       card.item.remove();
       this.#cards.delete(name);
     }
-    const ordered = jobs;
-    for (const job of ordered) {
+    for (const job of jobs) {
       if (!this.#cards.has(job.job)) this.#cards.set(job.job, this.#build(job.job));
       this.#fill(this.#cards.get(job.job), job);
     }
     // Moving a card would take the focus from it, so while the list has the focus only new cards are placed.
     const isHeld = this.list.contains(document.activeElement);
     let next = null;
-    for (const item of ordered.map(({job}) => this.#cards.get(job).item).reverse()) {
+    for (const item of jobs.map(({job}) => this.#cards.get(job).item).reverse()) {
       const isInPlace = item.isConnected && item.nextElementSibling === next;
       if (!isInPlace && !(isHeld && item.isConnected)) this.list.insertBefore(item, next);
       next = item;
@@ -97,31 +96,30 @@ export class TaskList {
 
   #build = (job) => {
     const {words} = this;
-    const part = (tag, attributes, ...children) => make(tag, attributes, ...children);
     const card = {
-      kind: part('span', {class: 'kind'}), title: part('h3', {tabindex: '-1', id: `title-${job}`}),
-      status: part('p', {class: 'quiet'}), place: part('p', {class: 'place', hidden: true}),
-      note: part('p', {class: 'note', hidden: true}),
-      contact: part('a', {class: 'button', rel: 'noreferrer noopener', hidden: true}),
-      steps: part('div', {class: 'steps', role: 'img'}),
-      main: part('div', {class: 'buttons'}), hint: part('p', {class: 'hint quiet', id: `hint-${job}`}),
-      navigate: part('button', {type: 'button', class: 'navigate', id: `navigate-${job}`}),
-      travel: part('button', {type: 'button', class: 'travel', id: `travel-${job}`}),
-      message: part('p', {class: 'message', hidden: true}),
-      undo: part('button', {type: 'button', class: 'undo', hidden: true}, words.undo),
-      why: part('button', {type: 'button', class: 'plain'}, words.resume),
-      other: part('button', {type: 'button', class: 'plain'}, words.otherMap),
-      back: part('button', {type: 'button', class: 'plain'}), dismiss: part('button', {type: 'button'}, words.ok),
+      kind: make('span', {class: 'kind'}), title: make('h3', {tabindex: '-1', id: `title-${job}`}),
+      status: make('p', {class: 'quiet'}), place: make('p', {class: 'place', hidden: true}),
+      note: make('p', {class: 'note', hidden: true}),
+      contact: make('a', {class: 'button', rel: 'noreferrer noopener', hidden: true}),
+      steps: make('div', {class: 'steps', role: 'img'}),
+      main: make('div', {class: 'buttons'}), hint: make('p', {class: 'hint quiet', id: `hint-${job}`}),
+      navigate: make('button', {type: 'button', class: 'navigate', id: `navigate-${job}`}),
+      travel: make('button', {type: 'button', class: 'travel', id: `travel-${job}`}),
+      message: make('p', {class: 'message', hidden: true}),
+      undo: make('button', {type: 'button', class: 'undo', hidden: true}, words.undo),
+      why: make('button', {type: 'button', class: 'plain'}, words.resume),
+      other: make('button', {type: 'button', class: 'plain'}, words.otherMap),
+      back: make('button', {type: 'button', class: 'plain'}), dismiss: make('button', {type: 'button'}, words.ok),
       drawn: '',
     };
-    card.about = part('p', {class: 'about', hidden: true});
+    card.about = make('p', {class: 'about', hidden: true});
     card.navigate.innerHTML = `${PICTURES.way}<span></span>`;
     card.travel.innerHTML = `${PICTURES.pin}<span></span>`;
-    card.two = part('div', {class: 'buttons two'}, card.travel, card.navigate);
-    card.item = part('li', {class: 'card task', id: `task-${job}`, 'data-job': job, 'aria-labelledby': `title-${job}`},
-      part('div', {class: 'task-head'}, card.kind, part('div', {}, card.title, card.status)),
+    card.two = make('div', {class: 'buttons two'}, card.travel, card.navigate);
+    card.item = make('li', {class: 'card task', id: `task-${job}`, 'data-job': job, 'aria-labelledby': `title-${job}`},
+      make('div', {class: 'task-head'}, card.kind, make('div', {}, card.title, card.status)),
       card.place, card.contact, card.note, card.steps, card.message, card.undo, card.main, card.hint, card.two,
-      part('div', {class: 'quiet-buttons'}, card.why, card.other, card.back), card.dismiss);
+      make('div', {class: 'quiet-buttons'}, card.why, card.other, card.back), card.dismiss);
     card.place.after(card.about);
     const to = () => headingFor(card.job);
     card.navigate.addEventListener('click', () => this.on.navigate(job, to()));
@@ -145,7 +143,7 @@ export class TaskList {
     const isClosed = Boolean(job.gone) || isOver(view.status);
     const state = {job: job.job, kind: view.kind, status: view.status, task, steps: view.steps};
     card.job = state;
-    put(card.title, view.kind ? `${words[view.kind]} ${numberOf(job.job, view)}` : job.job);
+    put(card.title, view.kind ? `${words[view.kind]} ${numberOf(job)}` : job.job);
     put(card.status, view.known ? statusText(view, task, words) : words.oneMoment);
     if (card.kind.dataset.kind !== (view.kind ?? '')) {
       card.kind.dataset.kind = view.kind ?? '';

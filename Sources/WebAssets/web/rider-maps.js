@@ -19,7 +19,8 @@ export const usable = (candidates, platform) => candidates
   .filter(({address}) => typeof address === 'string' && !NO_APP.test(address));
 
 /** Returns the key of the text that says why there are no directions. */
-export function refusalWord({code}, to) {
+export function refusalWord({code, status}, to) {
+  if (status === 401) return 'signInExpired';
   if (code === 'network') return 'navigateNetwork';
   if (code === 'destination_unresolvable') return to === 'vendor' ? 'badVendorAddress' : 'badAddress';
   return 'navigateFailed';

@@ -11,7 +11,7 @@ function actionOf({kind, jobs}, words) {
   const steps = jobs.map((job) => {
     const state = {kind: job.view.kind, status: job.view.status, task: job.task};
     const step = verbsOf(state).find(({isMain}) => isMain);
-    return {job: job.job, name: numberOf(job.job, job.view), step, isReady: step?.verb !== 'picked_up' || !isWaitingForVendor(state), isBusy: Boolean(job.busy)};
+    return {job: job.job, name: numberOf(job), step, isReady: step?.verb !== 'picked_up' || !isWaitingForVendor(state), isBusy: Boolean(job.busy)};
   });
   // The tasks may be at different steps: the earliest steps come first.
   const verb = ['arrived_at_store', 'picked_up'].find((each) => steps.some(({step}) => step?.verb === each));
@@ -25,13 +25,14 @@ function actionOf({kind, jobs}, words) {
 
 /** @param stops in order, as `StopOrder.of` returns them */
 export const describedStops = (stops, words) => stops.map((stop, at) => {
-  const {kind, jobs: [{job, view, names}]} = stop;
+  const {kind, jobs: [first]} = stop;
+  const {view, names} = first;
   const vendor = view.vendor ?? names?.vendor;
-  const named = numberOf(job, view);
+  const named = numberOf(first);
   const title = {
     pickup: () => (vendor ? words.pickUpAt(vendor) : words.pickUpAnywhere), drop: () => words.deliver(named), visit: () => words.visit(named),
   }[kind]();
-  const jobs = stop.jobs.map((each) => numberOf(each.job, each.view)).join(', ');
+  const jobs = stop.jobs.map(numberOf).join(', ');
   const {name, address} = view.recipient ?? {};
   const detail = listed(kind === 'pickup' ? [view.vendorAddress, jobs] : [name, address], ' · ');
   return {...stop, title, detail, canBeFirst: mayBeFirst(stop), action: at === 0 ? actionOf(stop, words) : null};

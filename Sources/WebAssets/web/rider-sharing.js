@@ -55,9 +55,7 @@ export class Sharing {
   #rate = () => {
     const {words, travel} = this;
     const deadline = Math.min(...[...travel.travelling.values()].filter(Boolean));
-    // The deadline is in the gateway's time; the rider reads local time.
-    const clockOffset = travel.enroute.serverTime - Date.now();
-    const until = Number.isFinite(deadline) ? ` · ${words.until(clockText(deadline - clockOffset, locale))}` : '';
+    const until = Number.isFinite(deadline) ? ` · ${words.until(clockText(deadline, locale))}` : '';
     return (travel.isConfirmed ? words.live : words.waitingForFix) + until;
   };
 }

@@ -1,8 +1,8 @@
 // The stops of a rider with several tasks, as values: which tasks are picked up at the same place, and in which order the
 // stops come. Orders that become ready where the rider stands are picked up first. Then orders on board are delivered, then
-// all others are picked up, then the rest is delivered. Within each group, the nearest stop comes next. The order does not
-// change while the stops are the same, because a list that changes during the ride cannot be followed; the rider can move a
-// stop to the front.
+// all others are picked up, then the rest is delivered. Visits that start hours later come last. Within each group, visits come
+// in the order of their promised times, and otherwise the nearest stop comes next. The order does not change while the stops
+// are the same, because a list that changes during the ride cannot be followed; the rider can move a stop to the front.
 
 import {distance} from './enroute-view.js';
 import {allowsTravel, headingFor, isOver} from './rider-tasks.js';
@@ -10,8 +10,13 @@ import {allowsTravel, headingFor, isOver} from './rider-tasks.js';
 /** Two vendors without a common name and address are the same place if they are this close, in m. */
 export const SAME_PLACE = 40;
 
-/** What became ready where the rider stood, what is on board, what is picked up next, and what is delivered after that. */
-const RANKS = {here: 0, now: 1, pickup: 2, later: 3};
+/** ms before its promised time from which a visit may be the next stop. */
+export const AHEAD = 3 * 3_600_000;
+
+/** Ready where the rider stood; on board; picked up next; delivered or visited after that; visits that start hours later. */
+const RANKS = {here: 0, now: 1, pickup: 2, later: 3, ahead: 4};
+
+export const isAhead = ({rank}) => rank === RANKS.ahead;
 
 const vendorOf = ({view}) => [view.vendor, view.vendorAddress].filter(Boolean).join(', ').trim().toLowerCase();
 
@@ -26,9 +31,11 @@ function isSamePickup(one, other) {
  * has a customer of its own.
  *
  * @param {object[]} jobs as `Jobs.all` returns them; `places.vendor` is where the vendor is, if that is known
- * @returns {{id: string, kind: 'pickup'|'drop'|'visit', rank: number, place: object|null, jobs: object[]}[]}
+ * @param now ms since the epoch
+ * @returns {{id: string, kind: 'pickup'|'drop'|'visit', rank: number, start: number, place: object|null, jobs: object[]}[]}
+ *   `start`: the start of a visit's promised time, ms since the epoch
  */
-export function stopsOf(jobs) {
+export function stopsOf(jobs, now = Date.now()) {
   const stops = [];
   for (const job of jobs) {
     const {view, task} = job;
@@ -40,31 +47,33 @@ export function stopsOf(jobs) {
       if (same) same.jobs.push(job);
       else stops.push(pickup);
     }
-    const isNow = !isBefore && (view.kind === 'delivery' || allowsTravel(view.status) || view.status === 'work_in_progress');
+    const isDrop = view.kind === 'delivery';
+    const isNow = !isBefore && (isDrop || allowsTravel(view.status) || view.status === 'work_in_progress');
+    const start = isDrop ? 0 : view.display?.window?.from ?? 0;
     stops.push({
-      kind: view.kind === 'delivery' ? 'drop' : 'visit', rank: isNow ? RANKS.now : RANKS.later, place: view.destination, jobs: [job],
+      kind: isDrop ? 'drop' : 'visit', start, place: view.destination, jobs: [job],
+      rank: isNow ? RANKS.now : start > now + AHEAD ? RANKS.ahead : RANKS.later,
     });
   }
-  return stops.map((stop) => ({id: `${stop.kind} ${stop.jobs[0].job}`, ...stop}));
+  return stops.map((stop) => ({id: `${stop.kind} ${stop.jobs[0].job}`, start: 0, ...stop}));
 }
 
 const isReady = ({kind, jobs}) => kind === 'pickup' && jobs.every(({view}) => view.status === 'ready_for_pickup');
 const idsOf = (stops) => new Set(stops.map(({id}) => id));
 const isAt = ({place}, from) => Boolean(place && from) && distance(place, from) <= SAME_PLACE;
 
-/** Sorts stops: by rank, and within a rank always the nearest to the one before. Stops without a place come last. */
+const byPlan = (one, other) => one.rank - other.rank || one.start - other.start;
+
+/** Sorts stops: by rank and start, otherwise always the nearest to the one before. Stops without a place come last. */
 export function nearestFirst(stops, from = null) {
-  const ordered = [];
+  const [ordered, waiting] = [[], [...stops]];
   let here = from;
-  for (const rank of Object.values(RANKS)) {
-    const waiting = stops.filter((stop) => stop.rank === rank);
-    while (waiting.length > 0) {
-      const far = ({place}) => (place ? (here ? distance(here, place) : 0) : Infinity);
-      const next = waiting.reduce((best, stop) => (far(stop) < far(best) ? stop : best));
-      waiting.splice(waiting.indexOf(next), 1);
-      ordered.push(next);
-      here = next.place ?? here;
-    }
+  while (waiting.length > 0) {
+    const far = ({place}) => (place ? (here ? distance(here, place) : 0) : Infinity);
+    const next = waiting.reduce((best, stop) => ((byPlan(stop, best) || far(stop) - far(best)) < 0 ? stop : best));
+    waiting.splice(waiting.indexOf(next), 1);
+    ordered.push(next);
+    here = next.place ?? here;
   }
   return ordered;
 }
@@ -80,9 +89,9 @@ export class StopOrder {
   /** The stop that the rider moved to the front. */
   first(id) { [this.#first, this.#ids] = [id, []]; }
 
-  /** @param from where the rider is, or null */
-  of(jobs, from = null) {
-    const stops = stopsOf(jobs);
+  /** @param from where the rider is, or null. @param now ms since the epoch */
+  of(jobs, from = null, now = Date.now()) {
+    const stops = stopsOf(jobs, now);
     // Only orders that become ready move to the front, not a shop that the rider passes.
     const ready = stops.filter(isReady);
     const appeared = ready.filter((stop) => !this.#ready.has(stop.id) && isAt(stop, from));
@@ -94,7 +103,7 @@ export class StopOrder {
     // A completed stop does not change the order of the others; a new one starts a new order.
     this.#ids = this.#ids.filter((id) => named.has(id));
     const isKnown = appeared.length === 0 && this.#ids.length === stops.length;
-    const ranked = isKnown && this.#ids.every((id, at) => at === 0 || named.get(this.#ids[at - 1]).rank <= named.get(id).rank
+    const ranked = isKnown && this.#ids.every((id, at) => at === 0 || byPlan(named.get(this.#ids[at - 1]), named.get(id)) <= 0
       || this.#ids[at - 1] === this.#first);
     const ordered = ranked ? this.#ids.map((id) => named.get(id)) : nearestFirst(stops, from);
     const first = named.get(this.#first);

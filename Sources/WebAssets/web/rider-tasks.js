@@ -8,8 +8,8 @@ const UNDERWAY = ['in_transit', 'on_the_way'];
 /** Final statuses. */
 const OVER = ['delivered', 'completed', 'cancelled'];
 
-/** The job's name for people: its order number, if the service wrote one. */
-export const numberOf = (job, view) => view?.display?.orderNumber ?? job;
+/** The job's name for people: its order number, if the service wrote one. `number` is the last one: the end removes it. */
+export const numberOf = ({job, view, number}) => view?.display?.orderNumber ?? number ?? job;
 
 /** Whether a step ends a job, so that the rider confirms it and can undo it for a moment. */
 export const isFinal = (verb) => ['completed', 'delivered'].includes(verb);

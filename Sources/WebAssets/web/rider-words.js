@@ -25,6 +25,7 @@ export const words = {
     wrongRole: 'This page is for riders. Sign in as a rider.',
     customerNote: (note) => `Note from the customer: ${note}`,
     call: (name) => `Call ${name}`, write: (name) => `Contact ${name}`,
+    moreTasks: (n) => `${n} more task${n === 1 ? '' : 's'}. Finish one to see more.`,
     newTask: (job) => `New task: ${job}.`, taskGone: (job) => `Task ${job} is no longer yours.`,
     delivery: 'Delivery', service: 'Visit', step: (n, all) => `Step ${n} of ${all}`,
     statuses: {
@@ -58,8 +59,8 @@ export const words = {
     travelNetwork: 'Network error. Travel Mode was not changed.',
     travelOffUnheard: 'Your location is no longer shared. Customers will see that once you’re back online.',
     travelFailed: 'Travel Mode was not changed. Please try again.',
-    travelElsewhere: 'Another of your devices is now sharing your location for this task. Activate Travel Mode here to '
-      + 'switch back.',
+    travelElsewhere: 'Another tab or device is now sharing your location for this task. Activate Travel Mode here to switch '
+      + 'back.',
     travelStopped: 'Travel Mode was switched off on another device or by your dispatcher.',
     travelOver: 'You’ve reached the time limit for sharing your location for this task.',
     timeLimit: 'Travel Mode stopped: it reached its time limit.',
@@ -123,6 +124,7 @@ export const words = {
     wrongRole: 'Diese Seite ist für Fahrer. Melden Sie sich als Fahrer an.',
     customerNote: (note) => `Hinweis des Kunden: ${note}`,
     call: (name) => `${name} anrufen`, write: (name) => `${name} kontaktieren`,
+    moreTasks: (n) => `${n === 1 ? 'Ein weiterer Auftrag' : `${n} weitere Aufträge`}. Beenden Sie einen, um mehr zu sehen.`,
     newTask: (job) => `Neuer Auftrag: ${job}.`, taskGone: (job) => `Auftrag ${job} ist nicht mehr Ihrer.`,
     delivery: 'Lieferung', service: 'Termin', step: (n, all) => `Schritt ${n} von ${all}`,
     statuses: {
@@ -158,8 +160,8 @@ export const words = {
     travelNetwork: 'Netzwerkfehler. Der Fahrtmodus wurde nicht geändert.',
     travelOffUnheard: 'Ihr Standort wird nicht mehr geteilt. Kunden sehen das, sobald Sie wieder online sind.',
     travelFailed: 'Der Fahrtmodus wurde nicht geändert. Bitte versuchen Sie es noch einmal.',
-    travelElsewhere: 'Ein anderes Ihrer Geräte teilt jetzt den Standort für diesen Auftrag. Schalten Sie den '
-      + 'Fahrtmodus hier ein, um zu diesem zurückzuwechseln.',
+    travelElsewhere: 'Ein anderer Tab oder ein anderes Gerät teilt jetzt den Standort für diesen Auftrag. Schalten Sie den '
+      + 'Fahrtmodus hier ein, um zurückzuwechseln.',
     travelStopped: 'Der Fahrtmodus wurde auf einem anderen Gerät oder von Ihrer Disposition ausgeschaltet.',
     travelOver: 'Die Zeit zum Teilen des Standorts ist für diesen Auftrag um.',
     timeLimit: 'Der Fahrtmodus ist aus: seine Höchstdauer ist erreicht.',

@@ -4,7 +4,7 @@
 
 import {Enroute} from './enroute.js';
 import {
-  Announcer, ConnectionBanner, inLanguage, keepForLater, languageSwitch, put, reconnectOnTouch, shared,
+  Announcer, ConnectionBanner, inLanguage, keepForLater, languageSwitch, make, put, reconnectOnTouch, shared,
 } from './page.js';
 import {gateway} from './page-gateway.js';
 import {SignIn} from './page-sign-in.js';
@@ -17,7 +17,7 @@ import {RiderMap, RouteCard} from './rider-map.js';
 import {Navigation} from './rider-navigation.js';
 import {Panel, allowedSentence} from './rider-panel.js';
 import {Sharing} from './rider-sharing.js';
-import {StopOrder, jobsInOrder} from './rider-stops.js';
+import {StopOrder, isAhead, jobsInOrder} from './rider-stops.js';
 import {describedStops} from './rider-route.js';
 import {PRESENCE, Travel} from './rider-travel.js';
 import {words as allWords} from './rider-words.js';
@@ -46,7 +46,9 @@ put(element('shift-title'), words.oneMoment);
 let rider;
 
 const announcer = new Announcer(element('announcer'), {quiet: QUIET});
-const signIn = new SignIn({panel: element('signin'), why: words.signInWhy});
+const signIn = new SignIn({
+  panel: element('signin'), why: words.signInWhy, explain: (text) => banner.explain(text),
+});
 const enroute = new Enroute({url: `${gateway}/v1`, credential: async () => signIn.current, device: deviceName()});
 const banner = new ConnectionBanner(element('offline'), {
   hasState: () => rider !== undefined, lastMessageAt: () => enroute.lastMessageAt,
@@ -102,7 +104,7 @@ const availability = new Availability({
     if (after.status === 'online') travel.activate(PRESENCE);
   },
   recheck: () => recheckRider(),
-  say: (text) => announcer.say('availability', text),
+  say: (text) => announcer.say('availability', text), nameOf: (job) => jobs.nameOf(job),
 });
 
 const list = new TaskList(element('jobs'), words, {
@@ -114,6 +116,10 @@ const list = new TaskList(element('jobs'), words, {
   },
   say: (text) => announcer.say('sure', text),
 });
+
+/** How many tasks have no card. */
+const more = make('p', {id: 'more-tasks', class: 'card'});
+element('jobs').after(more);
 
 const stopOrder = new StopOrder();
 /** The jobs in the order of their stops. */
@@ -186,14 +192,15 @@ function render() {
   queueMicrotask(() => {
     isPlanned = false;
     const all = jobs.all;
-    const stops = describedStops(stopOrder.of(all, travel.place), words);
+    const stops = describedStops(stopOrder.of(all, travel.place, enroute.serverTime), words);
     order = jobsInOrder(stops);
-    const next = stops[0]?.jobs.map(({job}) => job) ?? [];
+    const [first] = stops;
+    const isNext = ({job}) => !first || (!first.action && !isAhead(first) && first.jobs.some((each) => each.job === job));
     const rank = ({job}) => (order.includes(job) ? order.indexOf(job) : order.length);
-    list.show([...all].sort((one, other) => rank(one) - rank(other)).map((job) => ({
-      ...job, isNext: !stops[0]?.action && (next.length === 0 || next.includes(job.job))})));
+    list.show([...all].sort((one, other) => rank(one) - rank(other)).map((job) => ({...job, isNext: isNext(job)})));
     route.show(stops, travel.place);
     sharing.show();
+    put(more, jobs.hidden ? words.moreTasks(jobs.hidden) : '');
     element('no-tasks').hidden = jobs.count > 0 || rider === undefined;
     const none = rider?.approved && {online: words.noTasksOnline, offline: words.noTasksOffline}[rider.status];
     put(element('no-tasks-text'), none || words.noTasks);

@@ -157,7 +157,7 @@ export class CustomerActions {
       else if (this.#note !== before && this.#note) return;
       else status = await this.#ask('PUT', 'note', {note}, this.can?.tag && {'If-Match': this.can.tag});
     }
-    if (![200, 202].includes(status)) return this.#failed('note', [404, 409].includes(status));
+    if (![200, 202].includes(status)) return this.#failed('note', status, [404, 409]);
     this.#note = note;
     this.say(note ? this.words.noteSaved : this.words.noteRemoved);
     this.#close('#note-open');
@@ -168,13 +168,14 @@ export class CustomerActions {
     const status = await this.#ask('POST', 'status', {status: 'cancelled'}, {'Idempotency-Key': this.#key});
     // The status arrives as a message, and then these actions are no longer offered.
     if ([200, 202].includes(status)) return this.#close(null);
-    this.#failed('cancel', [403, 404, 409].includes(status));
+    this.#failed('cancel', status, [403, 404, 409]);
     if (status !== 0) this.#key = null;
   };
 
-  #failed = (what, isTooLate) => {
+  #failed = (what, status, tooLate) => {
+    const {words} = this;
     if (this.#open !== what) return;
-    this.#failure = isTooLate ? this.words.tooLate[what] : this.words.actionFailed;
+    this.#failure = tooLate.includes(status) ? words.tooLate[what] : status === 401 ? words.signInExpired : words.actionFailed;
     this.#draw(what === 'note' ? '#note-save' : '#cancel-keep');
   };
 }

@@ -29,9 +29,11 @@ export class Announcements {
     if (this.#state !== null && this.#state !== presentation.spoken) this.say('state', presentation.spoken);
     const isFirst = this.#state === null;
     this.#state = presentation.spoken;
-    const {apology = ''} = presentation;
-    if (apology && !this.#apology && !isFirst) this.say('apology', apology);
-    this.#apology = apology;
+    const {apology} = presentation;
+    if (apology && apology !== this.#apology) {
+      this.#apology = apology;
+      if (!isFirst) this.say('apology', apology);
+    }
     this.#updatePosition(presentation, isFirst);
     this.#updateArrival(presentation, isFirst);
   }

@@ -4,8 +4,8 @@
 
 import {distance} from './enroute-view.js';
 import {contactLink} from './page-contact.js';
-import {NEAR, timeText} from './page-times.js';
-import {apologyText, outcome, timesText, windowText} from './track-promise.js';
+import {timeText} from './page-times.js';
+import {apologyText, outcome, windowText} from './track-promise.js';
 import {DONE} from './track-story.js';
 import {agoText, arrival, arrivalText, clockText, distanceText, mapText, updatedText} from './enroute-words.js';
 
@@ -73,43 +73,45 @@ const NOTHING = {times: {}, shop: null, rider: null};
  */
 export function presentation(view, moment, texts, words) {
   const {
-    now, wall, heardAt = null, isLost = false, isKept = false, isUnseen = false, isReassigned = false, isPast = false, locale, timeZone,
-    story = NOTHING,
+    now, wall, heardAt, isLost = false, isKept, isUnseen, isReassigned, isPast, locale, timeZone, story = NOTHING,
   } = moment;
   const kind = view.kind ?? 'delivery';
   const clock = (at) => clockText(at, locale, timeZone);
-  const time = (at) => timeText(at, wall, locale, timeZone);
+  // Clocks on the wall show the gateway's time, even if the one of this device is wrong.
+  const serverTime = wall + view.clockOffset;
+  const time = (at) => timeText(at, serverTime, locale, timeZone);
+  const span = (window) => windowText(window, {now: serverTime, locale, timeZone});
   const isMapped = isTracked(view);
   const age = isMapped ? positionAge(view, {now, wall}) : 0;
   const isStale = isMapped && (view.tracking === 'stale' || Math.min(age, wall - (heardAt ?? 0)) > STALE_AFTER);
   const eta = isMapped && view.eta && isStale ? {...view.eta, state: 'recalculating'} : isMapped ? view.eta : null;
-  const early = !isMapped && view.eta?.state === 'ok' ? view.eta : null;
-  const serverTime = wall + view.clockOffset;
   const when = arrival(eta, serverTime);
   const isEtaQuiet = ['recalculating', 'unavailable', 'afterStop'].includes(when.kind);
   const isLate = eta?.state === 'ok' && serverTime - eta.arrivesAt >= LATE_AFTER && !isAtTheDoor(view);
-  const range = windowText(view.display?.window, {wall, clockOffset: view.clockOffset, locale, timeZone});
+  const range = span(view.display?.window);
   const isStillAwaited = isAwaited(view) && !isAtTheDoor(view);
-  const apology = isStillAwaited && !isLost && !isKept ? apologyText(view, {eta, serverTime, isLate}, time, words) : '';
+  const admission = apologyText(view, {eta, serverTime, isLate, admitted: story.admitted}, time, words);
+  const apology = isStillAwaited && !isLost && !isKept ? admission : '';
   // Before the rider shares a position: the promised time, or else the usual arrival time of such orders.
-  const awaited = range || (early ? windowText(
-    {from: early.earliestAt ?? early.arrivesAt, until: early.latestAt ?? early.arrivesAt},
-    {wall, clockOffset: view.clockOffset, locale, timeZone}) : '');
+  const awaited = range || (view.eta?.state === 'ok' ? span(arrivalWindow(view.eta)) : '');
   const expected = isStillAwaited && !isMapped && !apology && awaited ? words.expected(awaited) : '';
   // A technician is not shown before sharing a position. Neither are leftovers of another rider or an old state.
   const isSetOff = view.status === 'in_transit' && view.tracking === 'waiting' && !isKept && !isReassigned;
   const isPreviewed = !isMapped && !view.ended && (BEFORE.includes(view.status) || isSetOff)
     && Boolean(view.destination && story.shop);
   const etaLine = isLate ? words.late
-    : expected || etaText(eta, when, {serverTime, locale, timeZone, clockOffset: view.clockOffset}, words);
+    : expected || etaText(eta, {serverTime, locale, timeZone}, words);
   const title = view.kind ? words.title[kind] : words.brand;
   const isDone = DONE.includes(view.status);
   const state = headline(view, kind, texts, words);
-  const doneAt = view.statusAt - view.clockOffset;
-  const head = isDone && texts && view.statusAt && wall - doneAt < NEAR ? words.doneAt(state, clock(doneAt)) : state;
+  const at = view.statusAt ? time(view.statusAt) : '';
+  // A date follows no "at".
+  const isDated = at !== clock(view.statusAt);
+  const head = isDone && texts && !isDated ? words.doneAt(state, at) : state;
   return {
     kind, isMapped, isPreviewed, isStale, isLate, title, headline: head, apology,
-    clock: when.kind === 'within' && !isLate ? clock(eta.arrivesAt - view.clockOffset) : '',
+    admitted: admission && view.display.window.until,
+    clock: when.kind === 'within' && !isLate ? clock(eta.arrivesAt) : '',
     isExpected: Boolean(expected), isOver: isDone || view.status === 'cancelled', isDone,
     // Most people keep the page in a tab that they are not looking at.
     tab: etaLine && !isEtaQuiet ? `${etaLine} · ${title}` : head,
@@ -125,14 +127,14 @@ export function presentation(view, moment, texts, words) {
       ? mapDescription(view, {kind, isStale, eta: isLate ? null : eta, serverTime, locale, timeZone}, words)
       : isPreviewed ? words.fromShop(
         view.vendor ?? words.shop, distanceText(distance(story.shop, view.destination), locale, {spoken: true})) : '',
-    steps: steps(view, story.times, time, texts, words),
+    steps: steps(view, story.times, {time, at, atTime: isDated ? at : words.atTime(at)}, texts, words),
     who: whoIsComing(view, kind, words),
     facts: {
       name: words.order[kind], job: view.display?.orderNumber ?? story.order ?? (isPast ? '' : view.job), vendor: view.vendor ?? '',
       items: (view.display?.items ?? []).join('\n'), note: view.display?.note ?? '',
       window: range,
-      arrival: eta?.state === 'ok' && eta.arrivesAt > serverTime ? arrivalTimes(eta, view.clockOffset, locale, timeZone) : '',
-      since: view.statusAt ? time(view.statusAt - view.clockOffset) : '',
+      arrival: eta?.state === 'ok' && eta.arrivesAt > serverTime ? span(arrivalWindow(eta)) : '',
+      since: at,
     },
     spoken: spoken(view, {kind, isMapped, isReassigned}, texts, words),
     spokenPosition: isStale ? trackingText('stale', kind, texts) : words.liveAgain,
@@ -160,10 +162,8 @@ function whoIsComing({riderCard: card, display}, kind, words) {
 const isAwaited = ({status, tracking, ended}) =>
   !ended && tracking !== 'arrived' && (BEFORE.includes(status) || TRAVELLING.includes(status));
 
-/** When the rider probably arrives, as clock times: 11:08–11:15, or one time if no range is known. */
-function arrivalTimes({arrivesAt, earliestAt = arrivesAt, latestAt = arrivesAt}, clockOffset, locale, timeZone) {
-  return timesText(earliestAt - clockOffset, latestAt - clockOffset, locale, timeZone);
-}
+/** When the rider probably arrives: 11:08–11:15, or one time if no range is known. */
+const arrivalWindow = ({arrivesAt, earliestAt = arrivesAt, latestAt = arrivesAt}) => ({from: earliestAt, until: latestAt});
 
 /** The translation of a status, or its readable key until the translations are loaded. */
 const statusText = (status, texts) => texts?.statuses[status] ?? null;
@@ -212,10 +212,9 @@ function detail(view, {kind, isMapped, isStale, isKept, isUnseen, isReassigned, 
   }
 }
 
-function etaText(eta, when, {serverTime, locale, timeZone, clockOffset}, words) {
-  if (!eta) return '';
-  const text = arrivalText(eta, serverTime, locale, {clockOffset, timeZone});
-  return eta.stopsBefore && when.kind !== 'afterStop' && eta.state === 'ok' ? `${text}, ${words.afterStop}` : text;
+function etaText(eta, {serverTime, locale, timeZone}, words) {
+  const text = arrivalText(eta, serverTime, locale, {timeZone});
+  return eta?.state === 'ok' && eta.stopsBefore ? `${text}, ${words.afterStop}` : text;
 }
 
 /** Describes the map in a sentence. A stale position is described in the past tense. */
@@ -223,17 +222,16 @@ function mapDescription(view, {kind, isStale, eta, serverTime, locale, timeZone}
   const meters = distance(view.position, view.destination);
   const who = words.rider[kind];
   if (isStale) return words.lastSeen(who, distanceText(meters, locale, {spoken: true}));
-  return mapText({who, meters, eta, serverTime, clockOffset: view.clockOffset, timeZone}, locale);
+  return mapText({who, meters, eta, serverTime, timeZone}, locale);
 }
 
 /**
  * The steps. The end or the delay of a job is a separate step, after the one that had been reached. That one is no longer
  * current, and the steps after a cancellation are left out.
- * @param written the text of a time
+ * @param {{time: Function, at: string, atTime: string}} the text of a time; when the status started, alone and in a phrase
  */
-function steps(view, times, written, texts, words) {
-  const time = view.statusAt ? written(view.statusAt - view.clockOffset) : null;
-  const since = time ? words.sinceTime(time) : words.states.active;
+function steps(view, times, {time, at, atTime}, texts, words) {
+  const since = at ? words.sinceTime(at) : words.states.active;
   const label = (status) => statusText(status, texts)?.short ?? readable(status);
   const branch = {cancelled: 'over', allocation_failed: 'failed'}[view.status];
   const reached = branch ? view.steps.findIndex(({state}) => ['active', 'cancelled'].includes(state)) : -1;
@@ -241,11 +239,10 @@ function steps(view, times, written, texts, words) {
     const isReached = place === reached;
     const isCurrent = state === 'active' && !isReached;
     const note = isCurrent ? since
-      : state !== 'upcoming' && times[status] ? written(times[status] - view.clockOffset)
+      : state !== 'upcoming' && times[status] ? time(times[status])
         : isReached ? '' : words.states[state];
     return {status, state: isReached ? 'complete' : state, label: label(status), note, isCurrent};
   });
-  const atTime = time ? words.atTime(time) : '';
   if (DONE.includes(view.status) && list.length) {
     Object.assign(list[list.length - 1], {isCurrent: true, note: atTime || words.states.complete});
   }

@@ -2,7 +2,8 @@
 // here uses a document or a clock.
 
 import {clockText} from './enroute-words.js';
-import {NEAR} from './page-times.js';
+import {isolated} from './page-lists.js';
+import {dayOf, spanTexts} from './page-times.js';
 
 /** ms by which an expected arrival may be after the promised time before the page apologizes. */
 export const SLACK = 60_000;
@@ -16,28 +17,30 @@ export function timesText(from, until, locale, timeZone) {
   return [...new Set([from, until].map((at) => clockText(at, locale, timeZone)))].join('–');
 }
 
-/** The promised window, with the date unless it is today or near. */
-export function windowText(window, {wall, clockOffset, locale, timeZone}) {
+/** A window of time, with the date unless it is today or near `now`. */
+export function windowText(window, {now, locale, timeZone}) {
   if (!window) return '';
-  const [from, until] = [window.from - clockOffset, window.until - clockOffset];
-  const day = (time) => new Intl.DateTimeFormat('en-CA', {timeZone}).format(time);
-  const isToday = day(from) === day(wall) && day(until) === day(wall);
-  const isNear = isToday || (Math.abs(from - wall) < NEAR && Math.abs(until - wall) < NEAR);
+  const {from, until} = window;
+  const range = spanTexts(window, now, locale, timeZone).join(' – ');
+  if (range !== [from, until].map((at) => clockText(at, locale, timeZone)).join(' – ')) return range;
   // Across midnight `formatRange` would add dates.
-  const range = isNear && !isToday && day(from) !== day(until)
-    ? `${clockText(from, locale, timeZone)} – ${clockText(until, locale, timeZone)}`
-    : isNear ? timesText(from, until, locale, timeZone)
-      : new Intl.DateTimeFormat(locale, {timeStyle: 'short', dateStyle: 'medium', timeZone}).formatRange(from, until);
+  const short = dayOf(from, timeZone) === dayOf(until, timeZone) ? timesText(from, until, locale, timeZone) : range;
   // Keeps a short range on one line: a line can break after a dash, even before a no-break space.
-  return isNear ? range.replace(/[ \u2009]/g, '\u00a0').replace('–', '–\u2060') : range;
+  return short.replace(/[ \u2009]/g, '\u00a0').replace('–', '–\u2060');
 }
 
-/** Admits that the promised time has passed or cannot be kept; empty while it can. @param time the text of a time */
-export function apologyText(view, {eta, serverTime, isLate}, time, words) {
+/**
+ * Admits that the promised time has passed or cannot be kept; empty while it can. Once admitted, only an arrival time that
+ * keeps the promise changes that.
+ *
+ * @param admitted the promise that could not be kept when the page was last rendered
+ * @param time the text of a time
+ */
+export function apologyText(view, {eta, serverTime, isLate, admitted}, time, words) {
   const until = view.display?.window?.until;
-  if (!until) return '';
-  const expected = eta?.state === 'ok' && !isLate ? Math.max(eta.arrivesAt, serverTime) : serverTime;
-  return expected > until + SLACK ? words.apology(time(until - view.clockOffset)) : '';
+  const expected = eta?.state === 'ok' && !isLate ? Math.max(eta.arrivesAt, serverTime)
+    : until === admitted ? Infinity : serverTime;
+  return expected > until + SLACK ? words.apology(time(until)) : '';
 }
 
 /** Says who came and how long it took, as far as it is known. */
@@ -46,7 +49,7 @@ export function outcome(view, {kind, story, locale}, words) {
   const took = story.times[to] - story.times[from];
   const time = took >= 60_000 && took <= LONGEST_TOLD ? durationText(took, locale) : '';
   const which = story.rider && time ? 'both' : story.rider ? 'name' : time ? 'time' : null;
-  return which ? words.outcome[kind][which](...[story.rider, time].filter(Boolean)) : '';
+  return which ? words.outcome[kind][which](...[isolated(story.rider), time].filter(Boolean)) : '';
 }
 
 const durationText = (ms, locale) =>

@@ -34,10 +34,11 @@ export class NearMessage {
     this.isPossible = Boolean(button && key && isSecureContext && Notification && PushManager && navigator.serviceWorker);
     if (!this.isPossible) return;
     button.addEventListener('click', () => this.switch());
-    // worker.js stores the texts that it will show, so a page that is opened again finds them.
-    system.caches?.match(`${gateway}/near/${job}`).then((kept) => {
-      if (kept) this.#isOn = this.#isOld = true;
-    }, () => {});
+    // worker.js stores the texts that it will show, so a page that is opened again finds them. The permission may have ended.
+    system.caches?.match(`${gateway}/near/${job}`).then(async (kept) => {
+      const worker = kept && await navigator.serviceWorker.ready;
+      if (await worker?.pushManager.getSubscription()) this.#isOn = this.#isOld = true;
+    }).catch(() => {});
   }
 
   /** Shows the offer while somebody is still expected. @param view of the job @param secondsToGo null if that is unknown */
@@ -45,10 +46,12 @@ export class NearMessage {
     if (!this.isPossible) return;
     this.#kind = view.kind ?? this.#kind;
     const isLate = secondsToGo !== null && secondsToGo < TOO_LATE;
-    const isRefused = this.system.Notification.permission === 'denied';
+    const {permission} = this.system.Notification;
     const isOver = !view.known || Boolean(view.ended || view.refused);
-    this.button.hidden = isOver || (isLate && !this.#isOn) || isRefused;
-    if (isOver) this.#answer('');
+    const isLost = this.#isOn && permission !== 'granted';
+    if (isOver || isLost) this.#answer('');
+    if (isLost) this.#isOn = false;
+    this.button.hidden = isOver || (isLate && !this.#isOn) || permission === 'denied';
     if (this.#isOld && view.known) {
       this.#isOld = false;
       this.system.navigator.serviceWorker.ready.then((worker) => this.#expect(worker));
@@ -75,7 +78,7 @@ export class NearMessage {
     const {endpoint, keys} = subscription.toJSON();
     const body = {subscription: {endpoint, keys}, near: wish};
     const status = await this.request('PUT', `jobs/${encodeURIComponent(this.job)}/push`, body, this.header());
-    if (status < 200 || status > 299) return 'tellFailed';
+    if (status < 200 || status > 299) return status === 401 ? 'signInExpired' : 'tellFailed';
     this.#isOn = wish;
     this.#expect(worker);
     return wish ? 'tellIsOn' : 'tellIsOff';

@@ -15,6 +15,8 @@ export class Story {
   order = null;
   /** What the customer may do: `{note?, cancelFrom?, tag?}`, or null. */
   can = null;
+  /** Until when the order was promised, if the page has admitted that it comes later. */
+  admitted = null;
   /** Whether the above came from the gateway: neither messages nor a cached page contain `shop` and `can`. */
   isRead = false;
   #status = null;

@@ -40,7 +40,9 @@ const setting = (name) => document.querySelector(`meta[name="enroute-${name}"]`)
 const words = inLanguage(allWords);
 const job = decoded(location.pathname.split('/').pop());
 
-const signIn = new SignIn({panel: element('signin'), takesLinks: true, why: words.signInWhy});
+const signIn = new SignIn({
+  panel: element('signin'), takesLinks: true, why: words.signInWhy, explain: (text) => banner.explain(text),
+});
 const enroute = new Enroute({url: `${gateway}/v1`, credential: async () => signIn.current});
 const map = new TrackMap(element('map'), {follow: element('follow'), words});
 // An operator's own page may lack elements that were added in a newer version.
@@ -330,6 +332,7 @@ function render() {
   };
   const seen = presentation(view, moment, texts ?? names, words);
   document.title = seen.tab;
+  story.admitted = seen.admitted;
   document.body.classList.toggle('is-tracked', seen.isMapped);
   document.body.classList.toggle('has-map', seen.isMapped || seen.isPreviewed);
   // A preview shows no rider, because their position is no longer shown.
@@ -337,13 +340,9 @@ function render() {
   if (seen.isMapped || seen.isPreviewed) element('tracking').hidden = false;
   if (seen.isPreviewed || (seen.isMapped && !map.isOpen)) openMap();
   put(element('title'), setting('name') ?? seen.title);
-  put(element('headline'), seen.headline);
-  put(element('eta'), seen.eta);
   element('eta').classList.toggle('is-quiet', seen.isEtaQuiet);
   element('eta').classList.toggle('is-range', seen.isExpected);
-  for (const id of ['clock', 'apology']) if (element(id)) put(element(id), seen[id]);
-  put(element('detail'), seen.detail);
-  put(element('age'), seen.age);
+  for (const id of ['headline', 'eta', 'clock', 'apology', 'detail', 'age']) if (element(id)) put(element(id), seen[id]);
   element('age').classList.toggle('is-stale', seen.isOld);
   put(element('map-description'), seen.mapDescription);
   map.mark(seen.isStale);
@@ -352,7 +351,7 @@ function render() {
   rider?.show(seen.who);
   // A link that permits more than viewing the job should not be shared.
   share.show(signIn.isGuest && view.known && !seen.isOver && story.isRead && !story.can, seen.title);
-  near.show(view, seen.arrivesAt === null ? null : (seen.arrivesAt - Date.now() - (view.clockOffset ?? 0)) / 1000);
+  near.show(view, seen.arrivesAt === null ? null : (seen.arrivesAt - Date.now() - view.clockOffset) / 1000);
   actions.show(isTakenAway(view) ? null : story.can, view);
   showSupport(element('support'), setting('support'), seen.isDone ? words.wrong : words.support);
   showSteps(element, seen.steps);

@@ -151,6 +151,47 @@ import Testing
         }
     }
 
+    private static func take(_ steps: [String], _ gateway: RunningGateway) async throws {
+        for step in steps {
+            let answer = try await gateway.rest(
+                "POST", "\(self.path)/task", by: "rider-1", .rider, #"{"state":"\#(step)"}"#)
+            #expect(answer.status == 200, "\(step): \(answer)")
+        }
+    }
+
+    private static func state(_ gateway: RunningGateway) async throws -> TaskState? {
+        try await gateway.riders.read(PersonID("rider-1")!, in: RunningGateway.rome).get()?.tasks[self.order]
+    }
+
+    @Test func `the rider of an open order continues from the corrected status`() async throws {
+        try await Self.run { gateway in
+            try await Self.order(gateway, at: Array(Self.toTransit.dropLast()))
+            try await Self.take(["arrived_at_store", "picked_up", "in_transit"], gateway)
+            #expect(try await Self.correct(gateway, to: "ready_for_pickup").status == 200)
+            #expect(try await Self.state(gateway) == .accepted)
+            try await Self.take(["arrived_at_store"], gateway)
+            // A state that fits stays: the rider is at the store.
+            #expect(try await Self.correct(gateway, to: "preparing").status == 200)
+            #expect(try await Self.state(gateway) == .arrivedAtStore)
+            #expect(try await Self.correct(gateway, to: "in_transit").status == 200)
+            #expect(try await Self.state(gateway) == .inTransit)
+            try await Self.take(["completed"], gateway)
+            let read = try await gateway.rest("GET", Self.path, by: "olga", .ops)
+            #expect(read.member("status") == "delivered", "\(read)")
+            #expect(try await Self.tasks(gateway).isEmpty)
+        }
+    }
+
+    @Test func `an order that is corrected after its pickup is picked up and delivered again`() async throws {
+        try await Self.run { gateway in
+            try await Self.order(gateway, at: Array(Self.toTransit.dropLast()))
+            try await Self.take(["arrived_at_store", "picked_up"], gateway)
+            #expect(try await Self.correct(gateway, to: "ready_for_pickup").status == 200)
+            try await Self.take(["arrived_at_store", "picked_up", "in_transit", "completed"], gateway)
+            #expect(try await gateway.ledger.recover(Self.order).get()?.record.status == .delivered)
+        }
+    }
+
     @Test func `a rider who cannot have the task again loses the job, and no rider is offline with a task`()
         async throws
     {
