@@ -117,8 +117,7 @@ export function presentation(view, moment, texts, words) {
     tab: etaLine && !isEtaQuiet ? `${etaLine} · ${title}` : head,
     detail: isDone
       ? [outcome(view, {kind, story, locale}, words), statusText(view.status, texts)?.next ?? ''].join(' ').trim()
-      : detail(view, {kind, isMapped, isStale, isKept, isUnseen, isReassigned, serverTime, age, locale},
-      texts, words),
+      : detail(view, {kind, isMapped, isStale, isKept, isUnseen, isReassigned, serverTime, age, locale}, texts, words),
     tone: TONES[view.status] ?? null,
     isOld: isStale || isLost,
     age: !isMapped ? '' : isStale || isLost ? updatedText(age, locale) : words.live,
