@@ -111,7 +111,8 @@ test('a window in which the clocks change names both time zones, on all pages', 
   const later = 24 * 3_600_000;
   assert.equal(windowText({from: from + later, until: until + later}, {now: from + later, locale: 'en-US'})
     .replace(/\s/g, ' ').replace('\u2060', ''), '12:30 – 1:15 AM');
-  assert.deepEqual(spanTexts({from, until}, from, 'en-US').map((each) => each.replace(/\s/g, ' ')), ['1:30 AM EDT', '1:15 AM EST']);
+  const both = spanTexts({from, until}, from, 'en-US').map((each) => each.replace(/\s/g, ' '));
+  assert.deepEqual(both, ['1:30 AM EDT', '1:15 AM EST']);
 });
 
 test('a window across midnight has no date while it is near, and otherwise the date on which it starts', () => {

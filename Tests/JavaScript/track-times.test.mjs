@@ -1,4 +1,5 @@
-// The customer's times on a device whose clock is wrong, after an end on another day, and an apology that stays.
+// The customer's times on a device whose clock is wrong, after an end on another day, an apology that stays, and
+// an end that was a mistake.
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
@@ -14,7 +15,8 @@ test('a wrong clock of the device shifts no time: promise, arrival and changes h
     const told = (view, now = WALL) =>
       seen(Object.freeze({...view, clockOffset: -error}), {wall: now + error, heardAt: now + error});
     const travelling = told(underway('delivery', {eta, display: {window}}));
-    assert.deepEqual([travelling.facts.window, travelling.facts.arrival, travelling.facts.since], ['2:03 – 3:03 PM', '3:45 PM', '2:32 PM']);
+    const {facts} = travelling;
+    assert.deepEqual([facts.window, facts.arrival, facts.since], ['2:03 – 3:03 PM', '3:45 PM', '2:32 PM']);
     assert.match(travelling.apology, /promised by 3:03 PM\./);
     assert.match(told(viewOf('delivery', 'preparing', {display: {window}}), late).apology, /promised by 3:03 PM\./);
     assert.equal(told(viewOf('delivery', 'delivered')).headline, 'Delivered at 2:32 PM');
@@ -45,4 +47,15 @@ test('the apology does not come and go with the rider\u2019s position', () => {
   // Without a connection it may be over. Afterwards it is shown again.
   assert.deepEqual([look({eta: null}, {isLost: true}), look({eta: null})], [false, true]);
   assert.deepEqual([look(arrivesIn(5)), look({eta: null})], [false, false]);
+});
+
+test('after an end that was corrected no rider is said to have paused', () => {
+  const paused = underway('delivery', {tracking: 'paused', text: 'paused', reason: 'deactivated', position: null, eta: null});
+  const told = (times) => {
+    const {detail, spoken} = seen(paused, {story: Object.assign(new Story(), {times})});
+    return [detail, spoken].map((text) => /paused/.test(text));
+  };
+  assert.deepEqual(told({in_transit: 1}), [true, true]);
+  for (const end of ['delivered', 'cancelled']) assert.deepEqual(told({in_transit: 1, [end]: 2}), [false, false], end);
+  assert.match(seen(paused, {story: Object.assign(new Story(), {times: {delivered: 1}})}).detail, /as soon as they share/);
 });
