@@ -147,6 +147,6 @@ def test_an_ended_link_shows_the_right_time_on_a_device_whose_clock_is_wrong(ord
         times.append(page.locator("#since").text_content())
     minutes = [int(re.search(r":(\d\d)", text).group(1)) for text in times]
     hours = [int(re.search(r"(\d+):", text).group(1)) for text in times]
-    # In the time of each device. The header `Date` has whole seconds.
-    assert (hours[1] - hours[0]) % 12 in (5, 4, 6) and (hours[0] - hours[2]) % 12 in (5, 4, 6), times
+    # The same on each device: the time is compared with the promise, and with other clocks.
+    assert all((hour - hours[0]) % 12 in (0, 1, 11) for hour in hours), times
     assert all((minute - minutes[0]) % 60 in (0, 1, 59) for minute in minutes), times

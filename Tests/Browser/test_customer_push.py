@@ -9,14 +9,15 @@ from playwright.sync_api import expect
 
 from order_system import OrderSystem
 
-# The browser of this machine has no push service, so its subscription is made up; everything else is real.
+# The browser of this machine has no push service, so its subscription is made up; everything else is real. Like a real one, it
+# survives a reload.
 SUBSCRIBES = """
-  const key = new Uint8Array(65).fill(1); key[0] = 4;
-  PushManager.prototype.getSubscription = async () => null;
-  PushManager.prototype.subscribe = async (options) => ({toJSON: () => ({
+  const subscription = {toJSON: () => ({
     endpoint: 'https://push.example/1', keys: {
       p256dh: 'BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4',
-      auth: 'BTBZMqHH6r4Tts7J_aSIgg'}})});
+      auth: 'BTBZMqHH6r4Tts7J_aSIgg'}})};
+  PushManager.prototype.getSubscription = async () => (sessionStorage.getItem('subscribed') ? subscription : null);
+  PushManager.prototype.subscribe = async () => { sessionStorage.setItem('subscribed', 'yes'); return subscription; };
 """
 
 

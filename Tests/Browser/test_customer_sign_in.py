@@ -30,6 +30,7 @@ def test_an_expired_session_asks_to_sign_in_and_keeps_the_content(order_system, 
     expect(page.locator("#signin-problem")).to_contain_text("Your session has expired.")
     expect(page.locator("#headline")).to_be_visible()
     # Somebody who has scrolled to the details does not see the panel.
+    page.set_viewport_size({"width": 390, "height": 300})
     page.evaluate("scrollTo(0, document.body.scrollHeight)")
     expect(page.locator("#signin")).not_to_be_in_viewport()
     expect(page.locator("#offline")).to_be_in_viewport()

@@ -63,6 +63,13 @@ test('D26: an announced arrival time ends with exactly one full stop', () => {
   assert.deepEqual(heard({}, english), ['arrival: ETA recalculating\u2026']);
 });
 
+test('an apology is announced once per promise, even if it disappears in between', () => {
+  const [none, first, next] = ['', 'Promised by 3:00.', 'Promised by 4:00.'].map((apology) => ({apology}));
+  assert.deepEqual(heard(none, first, first, none, first, next, none, next),
+    ['apology: Promised by 3:00.', 'apology: Promised by 4:00.']);
+  assert.deepEqual(heard(first, none, first), [], 'it was part of the initial content');
+});
+
 test('D16: a late rider is announced once', () => {
   const late = {eta: 'Running late – sorry!', isLate: true};
   assert.deepEqual(heard({eta: 'Arriving now', isArriving: true}, late, late), ['arrival: Running late – sorry!']);

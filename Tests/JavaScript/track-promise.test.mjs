@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {LONGEST_TOLD, SLACK, apologyText, outcome, timesText, windowText} from '../../Sources/WebAssets/web/track-promise.js';
+import {spanTexts} from '../../Sources/WebAssets/web/page-times.js';
 import {Story} from '../../Sources/WebAssets/web/track-story.js';
 import {words as allWords} from '../../Sources/WebAssets/web/track-words.js';
 
@@ -26,6 +27,14 @@ test('an arrival that is expected after the promised time is admitted before it 
   assert.match(apology(UNTIL + 600_000, {eta: eta(-1), isLate: true}), /running late/);
 });
 
+test('a delay that was admitted stays so until an arrival time keeps the promise, or another time is promised', () => {
+  const before = (more) => apology(UNTIL - 600_000, {admitted: UNTIL, ...more});
+  assert.match(before({}), /running late/);
+  for (const state of ['recalculating', 'unavailable']) assert.match(before({eta: {state}}), /running late/, state);
+  assert.equal(before({eta: {state: 'ok', arrivesAt: UNTIL}}), '');
+  assert.equal(before({admitted: UNTIL - 1}), '');
+});
+
 test('a range of times is written like every other time, in both languages', () => {
   const from = Date.UTC(2026, 10, 21, 6, 36);
   const range = (minutes, language) => timesText(from, from + minutes * 60_000, language, 'UTC').replace(/\s/g, ' ');
@@ -39,6 +48,9 @@ test('the end shows who came and how long it took, as far as it is known', () =>
   const times = {pending_vendor_acceptance: UNTIL, delivered: UNTIL + 34 * 60_000};
   assert.equal(told({times, rider: 'Rosa'}), 'Delivered by Rosa, 34 minutes after you ordered.');
   assert.equal(told({rider: 'Rosa'}), 'Delivered by Rosa.');
+  // Otherwise the digits would be part of the name, and the sentence would be read in another order.
+  assert.equal(told({times, rider: '\u05e8\u05d5\u05d6\u05d4'}),
+    'Delivered by \u2068\u05e8\u05d5\u05d6\u05d4\u2069, 34 minutes after you ordered.');
   assert.equal(told({times}), 'Delivered 34 minutes after you ordered.');
   assert.equal(told({}), '');
   assert.equal(told({times: {...times, delivered: UNTIL + LONGEST_TOLD + 1}}), '');
@@ -86,6 +98,28 @@ test('the promised time stays on one line', () => {
     assert.doesNotMatch(text, /[ \u2009]|–(?!\u2060)/, locale);
     assert.match(text, /–/);
   }
+});
+
+test('a window in which the clocks change names both time zones, on all pages', (run) => {
+  const before = process.env.TZ;
+  process.env.TZ = 'America/New_York';
+  run.after(() => { if (before === undefined) delete process.env.TZ; else process.env.TZ = before; });
+  const [from, until] = [Date.UTC(2026, 10, 1, 5, 30), Date.UTC(2026, 10, 1, 6, 15)];
+  const text = (now, locale) => windowText({from, until}, {now, locale}).replace(/\s/g, ' ');
+  assert.equal(text(from, 'en-US'), '1:30 AM EDT – 1:15 AM EST');
+  assert.equal(text(from - 48 * 3_600_000, 'en-US'), 'Nov 1, 1:30 AM EDT – 1:15 AM EST');
+  const later = 24 * 3_600_000;
+  assert.equal(windowText({from: from + later, until: until + later}, {now: from + later, locale: 'en-US'})
+    .replace(/\s/g, ' ').replace('\u2060', ''), '12:30 – 1:15 AM');
+  const both = spanTexts({from, until}, from, 'en-US').map((each) => each.replace(/\s/g, ' '));
+  assert.deepEqual(both, ['1:30 AM EDT', '1:15 AM EST']);
+});
+
+test('a window across midnight has no date while it is near, and otherwise the date on which it starts', () => {
+  const window = {from: UNTIL + 8.5 * 3_600_000, until: UNTIL + 9.5 * 3_600_000};
+  const text = (now) => windowText(window, {now, locale: 'en-US', timeZone: 'UTC'}).replace(/\s/g, ' ').replace('\u2060', '');
+  assert.equal(text(UNTIL), '11:30 PM – 12:30 AM');
+  assert.equal(text(UNTIL - 48 * 3_600_000), 'Nov 21, 11:30 PM – 12:30 AM');
 });
 
 test('a cached page knows the times, but not where the order comes from and what the customer may do', () => {

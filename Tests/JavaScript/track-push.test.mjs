@@ -37,7 +37,8 @@ function made({permission = 'granted', status = 200, key = 'BCVx', kept, isSubsc
     navigator: {serviceWorker: {ready: Promise.resolve(worker)}}, caches: {match: async () => kept}, ...rest,
   };
   const near = new NearMessage(button, {
-    words: {...words, signInExpired: 'Sign in again.'}, job: 'job-1', key, header: () => 'Link secret', say: (text) => log.said.push(text), system, result,
+    words: {...words, signInExpired: 'Sign in again.'}, job: 'job-1', key,
+    header: () => 'Link secret', say: (text) => log.said.push(text), system, result,
     request: async (...request) => { log.sent.push(request); return status; },
   });
   return {near, button, log, system, attributes, result};
@@ -117,7 +118,7 @@ test('an expired session is the reason why switching failed', async (run) => {
   assert.equal(result.textContent, 'Sign in again.');
 });
 
-test('a message is no longer promised once its permission is withdrawn, and is offered again with the permission', async (run) => {
+test('a message is not promised after its permission was withdrawn, and is offered again with the permission', async (run) => {
   ownClock(run);
   for (const permission of ['denied', 'default']) {
     const {near, button, result, system, attributes} = made();

@@ -5,7 +5,7 @@ import {locale, make} from './page.js';
 import {distanceText} from './enroute-words.js';
 import {contactLink} from './page-contact.js';
 import {listed} from './page-lists.js';
-import {timeText} from './page-times.js';
+import {spanTexts, timeText} from './page-times.js';
 import {TARGETS, lateness, namesOf, overdue} from './ops-attention.js';
 import {lateText} from './ops-columns.js';
 import {replace, shortAgo, verdictText} from './ops-panels.js';
@@ -16,7 +16,7 @@ const time = (at) => timeText(at, clock(), locale);
 const minutes = (ms) => number.format(Math.max(1, Math.round(ms / 60_000)));
 
 /** The promised window. Its end has a date of its own only if it is on another day than its start. */
-const windowText = ({from, until}) => `${time(from)} – ${timeText(until, from, locale)}`;
+const windowText = (window) => spanTexts(window, clock(), locale).join(' – ');
 
 /** Since when a job has its status, and the target if it has one. */
 const sinceText = (row, now, words) => {

@@ -113,7 +113,11 @@ export class SignIn {
     await this.#code;
     const {current} = this;
     if (current) return current;
-    this.#ask();
+    if (!this.panel.hasChildNodes()) this.#build();
+    // `explain` has announced it.
+    this.problem.removeAttribute('role');
+    put(this.problem, this.#reason);
+    this.panel.hidden = false;
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
@@ -145,14 +149,6 @@ export class SignIn {
     for (const resolve of this.#waiting.splice(0)) resolve({token: session.token});
     return true;
   }
-
-  #ask = () => {
-    if (!this.panel.hasChildNodes()) this.#build();
-    // `explain` has announced it.
-    this.problem.removeAttribute('role');
-    put(this.problem, this.#reason);
-    this.panel.hidden = false;
-  };
 
   #build = () => {
     const page = document.querySelector('meta[name="enroute-sign-in"]')?.content;

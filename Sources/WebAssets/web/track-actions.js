@@ -4,6 +4,7 @@
 import {make} from './page.js';
 import {tabStorage} from './page-storage.js';
 import {send} from './track-request.js';
+import {OVER} from './track-story.js';
 
 const requestKey = () =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
@@ -20,7 +21,7 @@ const MOST_TRIES = 3;
  * @param view of the job
  */
 export function offered(can, {status, ended, known}) {
-  const isOpen = known && !ended && !['delivered', 'completed', 'cancelled'].includes(status);
+  const isOpen = known && !ended && !OVER.includes(status);
   return {note: isOpen && typeof can?.note === 'string', cancel: isOpen && Boolean(can?.cancelFrom?.includes(status))};
 }
 

@@ -2,7 +2,7 @@
 // color: a vehicle or a walker, a house, a tick, a ring, a cross, a triangle.
 
 const svg = (box, width, body, height = width) =>
-  `<svg viewBox="${box}" width="${width}" height="${height}" aria-hidden="true" focusable="false">${body}</svg>`;
+  `<svg viewBox="${box}" width="${width}" height="${height}" aria-hidden="true">${body}</svg>`;
 const wheel = (x, y, r, kind = 'wheel') => `<circle class="${kind}" cx="${x}" cy="${y}" r="${r}"/>`;
 
 /** How a rider travels, seen from the side and facing right. */

@@ -6,7 +6,7 @@ import {distance} from './enroute-view.js';
 import {contactLink} from './page-contact.js';
 import {timeText} from './page-times.js';
 import {apologyText, outcome, windowText} from './track-promise.js';
-import {DONE} from './track-story.js';
+import {DONE, OVER} from './track-story.js';
 import {agoText, arrival, arrivalText, clockText, distanceText, mapText, updatedText} from './enroute-words.js';
 
 /** ms without a message from the gateway after which an older position is stale. Otherwise the gateway reports it. */
@@ -20,8 +20,6 @@ const TRAVELLING = ['on_the_way', 'in_transit'];
 const SEEN = ['live', 'stale'];
 /** Statuses before the trip, in which the map shows where the order comes from. */
 const BEFORE = ['pending_vendor_acceptance', 'accepted', 'preparing', 'ready_for_pickup', 'allocation_failed', 'assigned'];
-/** Statuses whose label is sufficient as the headline. */
-const BRIEF = ['delivered', 'completed'];
 const TONES = {delivered: 'good', completed: 'good', cancelled: 'bad', allocation_failed: 'warn'};
 /** Reasons for the end of following that the job's status does not explain. */
 const TAKEN_AWAY = ['revoked', 'reassigned'];
@@ -62,7 +60,7 @@ const NOTHING = {times: {}, shop: null, rider: null};
 /**
  * Returns everything that the page shows.
  *
- * @param view of enroute.js
+ * @param current the view of enroute.js
  * @param moment `{now, wall, heardAt, isLost, isKept, isUnseen, isReassigned, isPast, story, locale, timeZone}`: ms of the
  *     monotonic clock; ms since the epoch; when the gateway last sent something, in ms since the epoch, null before; whether
  *     the connection is lost; whether the view comes from the cache; whether it lacks the position because no session is open
@@ -71,10 +69,13 @@ const NOTHING = {times: {}, shop: null, rider: null};
  * @param texts of `GET texts`, null while they are not loaded
  * @param words of this page, in its language
  */
-export function presentation(view, moment, texts, words) {
+export function presentation(current, moment, texts, words) {
   const {
     now, wall, heardAt, isLost = false, isKept, isUnseen, isReassigned, isPast, locale, timeZone, story = NOTHING,
   } = moment;
+  // A job that had ended and was corrected since: the end stopped the sharing, not the rider.
+  const isCorrected = current.tracking === 'paused' && OVER.some((status) => status in story.times);
+  const view = isCorrected ? {...current, tracking: 'waiting'} : current;
   const kind = view.kind ?? 'delivery';
   const clock = (at) => clockText(at, locale, timeZone);
   // Clocks on the wall show the gateway's time, even if the one of this device is wrong.
@@ -112,13 +113,12 @@ export function presentation(view, moment, texts, words) {
     kind, isMapped, isPreviewed, isStale, isLate, title, headline: head, apology,
     admitted: admission && view.display.window.until,
     clock: when.kind === 'within' && !isLate ? clock(eta.arrivesAt) : '',
-    isExpected: Boolean(expected), isOver: isDone || view.status === 'cancelled', isDone,
+    isExpected: Boolean(expected), isOver: OVER.includes(view.status), isDone,
     // Most people keep the page in a tab that they are not looking at.
     tab: etaLine && !isEtaQuiet ? `${etaLine} · ${title}` : head,
     detail: isDone
       ? [outcome(view, {kind, story, locale}, words), statusText(view.status, texts)?.next ?? ''].join(' ').trim()
-      : detail(view, {kind, isMapped, isStale, isKept, isUnseen, isReassigned, serverTime, age, locale},
-      texts, words),
+      : detail(view, {kind, isMapped, isStale, isKept, isUnseen, isReassigned, serverTime, age, locale}, texts, words),
     tone: TONES[view.status] ?? null,
     isOld: isStale || isLost,
     age: !isMapped ? '' : isStale || isLost ? updatedText(age, locale) : words.live,
@@ -180,7 +180,7 @@ function headline(view, kind, texts, words) {
   if (view.status === 'work_in_progress') return words.arrived[kind];
   if (view.status === 'cancelled') return words.cancelled[kind];
   const text = statusText(view.status, texts);
-  return (BRIEF.includes(view.status) ? text?.short : text?.long) ?? readable(view.status);
+  return (DONE.includes(view.status) ? text?.short : text?.long) ?? readable(view.status);
 }
 
 function detail(view, {kind, isMapped, isStale, isKept, isUnseen, isReassigned, serverTime, age, locale}, texts, words) {

@@ -3,6 +3,8 @@
 
 /** Statuses of a job that was done. */
 export const DONE = ['delivered', 'completed'];
+/** Statuses with which a job ends. */
+export const OVER = [...DONE, 'cancelled'];
 
 export class Story {
   /** When each status started, ms since the epoch by the gateway's clock. */

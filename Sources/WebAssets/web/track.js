@@ -22,11 +22,9 @@ import {celebrate} from './track-celebration.js';
 import {RiderPanel} from './track-rider.js';
 import {NearMessage} from './track-push.js';
 import {ShareButton} from './track-share.js';
-import {Story} from './track-story.js';
+import {OVER, Story} from './track-story.js';
 import {words as allWords} from './track-words.js';
 
-/** Statuses in which a link shows no live state any longer. */
-const DONE_WITH = ['delivered', 'completed', 'cancelled'];
 // ms between two renderings, so that ages and arrival times count.
 const EVERY = 1_000;
 // ms after which the texts are requested again.
@@ -155,7 +153,7 @@ async function corrected() {
 }
 
 /** Whether this response shows how a link's job ended, for which no session is needed. */
-const isEnd = (answer) => signIn.isGuest && DONE_WITH.includes(answer?.snapshot?.status);
+const isEnd = (answer) => signIn.isGuest && OVER.includes(answer?.snapshot?.status);
 
 /** The session of a link is refused once its job has ended. The gateway reports how it ended, or that the link has expired. */
 async function readEnd() {
