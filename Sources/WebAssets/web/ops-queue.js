@@ -49,8 +49,8 @@ export function news(known, entries) {
 }
 
 /**
- * Returns what is no longer news. Expected arrivals change, and at times there is none, so a late job stays known while it is
- * open.
+ * Returns the entries that were announced. An expected arrival can be missing for a while, so a late job stays known while
+ * it is open.
  */
 export const knownAfter = (known, entries, isOpen) => new Set([
   ...[...known ?? []].filter((key) => key.includes(' late') && isOpen(key.split(' ')[0])), ...entries.map(keyOf)]);

@@ -4,7 +4,7 @@ import Testing
 @testable import LiveState
 
 /// What the explanation of a job says about gateways that have stopped reporting.
-@Suite struct SilentGatewayTests {
+@Suite struct ExplainedSilenceTests {
     private static func verdict(_ names: [String]) throws -> String {
         let facts = SampleFacts.job { facts in
             facts.watching.gateways = .value(
