@@ -10,6 +10,17 @@ import Testing
         }
     }
 
+    /// Compilers write headers and modules into the current folder if they are called without an output path.
+    @Test func `the top level contains only the folders and files that belong there`() throws {
+        let known = Set(
+            ["Package.swift", "Package.resolved", "package.json", "Makefile", "LICENSE"]
+                + ["README", "ARCHITECTURE", "CONTRIBUTING", "CHANGELOG", "SECURITY"].map { "\($0).md" }
+                + ["Sources", "Tests", "lua", "deploy", "benchmarks"])
+        let names = try FileManager.default.contentsOfDirectory(atPath: Project.root.path)
+        let others = names.filter { !$0.hasPrefix(".") && !known.contains($0) }.sorted()
+        #expect(others.isEmpty, "\(others)")
+    }
+
     @Test func `no type is named Manager, Helper, Utils or Common`() throws {
         let words = ["Manager", "Helper", "Utils", "Common"]
         let declaration = /\b(class|struct|enum|actor|protocol)\s+\w*(Manager|Helper|Utils|Common)\b/
