@@ -1,7 +1,5 @@
 import Access
-import Crypto
 import EnrouteWire
-import Foundation
 import LiveState
 import Logging
 import Push
@@ -9,7 +7,6 @@ import Synchronization
 import Telemetry
 import TestSupport
 import Testing
-import Webhooks
 
 /// What is checked before browsers are notified, and what happens to them while it cannot be checked.
 @Suite struct PushCheckTests {
@@ -34,19 +31,9 @@ import Webhooks
     /// Runs with one browser that waits.
     private static func run(
         customers: [PersonID??], access: [Bool?],
-        _ body: (PushService, PushSubscriptions, ProviderServer, SharedCounts) async throws -> Void
+        _ body: @escaping @Sendable (PushService, PushSubscriptions, ProviderServer, SharedCounts) async throws -> Void
     ) async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-push-\(UUID())").path
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let authority = try TestAuthority()
-        let files = try authority.issue(.server(name: "push.invalid"), into: folder, as: "push")
-        let settings = try PushSettings(
-            key: PushKey(pem: P256.Signing.PrivateKey().pemRepresentation, contact: "mailto:ops@example.com"),
-            resolver: HostResolver(rule: AddressRule(allowed: [AddressRange("127.0.0.0/8")!])) { _ in
-                [IPAddress("127.0.0.1")!]
-            }, authorities: authority.write(into: folder))
-        try await ProviderServer.running({ _ in .json("{}", status: 201) }, certificate: files) { server in
+        try await LocalPushService.run { settings, server in
             try await withRedis { client, _ in
                 let store = PushSubscriptions(live: client, settings: LiveStateSettings())
                 try await Self.add(TestBrowser(), to: store, server)

@@ -1,5 +1,4 @@
 import Access
-import Crypto
 import EnrouteClient
 import EnrouteWire
 import Foundation
@@ -20,19 +19,8 @@ import Webhooks
         answers: @escaping ProviderServer.Behaviour = { _ in .json("{}", status: 201) },
         _ body: @escaping @Sendable (RunningGateway, ProviderServer) async throws -> Void
     ) async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-push-\(UUID())").path
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let authority = try TestAuthority()
-        let files = try authority.issue(.server(name: "push.invalid"), into: folder, as: "push")
-        var push = try PushSettings(
-            key: PushKey(pem: P256.Signing.PrivateKey().pemRepresentation, contact: "mailto:ops@example.com"),
-            resolver: HostResolver(rule: AddressRule(allowed: allowed)) { _ in
-                addresses.compactMap { IPAddress($0) }
-            }, authorities: authority.write(into: folder))
-        push.pauses = [.milliseconds(10), .milliseconds(10)]
-        try await within { [push] in
-            try await ProviderServer.running(answers, certificate: files) { service in
+        try await within {
+            try await LocalPushService.run(allowed: allowed, at: addresses, answers: answers) { push, service in
                 try await RunningGateway.run(isSecure: false) { settings in
                     ArrivalTimesTests.settings(&settings)
                     settings.push = push
