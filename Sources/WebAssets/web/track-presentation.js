@@ -78,7 +78,7 @@ export function presentation(current, moment, texts, words) {
   const view = isCorrected ? {...current, tracking: 'waiting'} : current;
   const kind = view.kind ?? 'delivery';
   const clock = (at) => clockText(at, locale, timeZone);
-  // Clocks on the wall show the gateway's time, even if the one of this device is wrong.
+  // All times are by the gateway's clock, even if this device's clock is wrong.
   const serverTime = wall + view.clockOffset;
   const time = (at) => timeText(at, serverTime, locale, timeZone);
   const span = (window) => windowText(window, {now: serverTime, locale, timeZone});
@@ -106,7 +106,7 @@ export function presentation(current, moment, texts, words) {
   const isDone = DONE.includes(view.status);
   const state = headline(view, kind, texts, words);
   const at = view.statusAt ? time(view.statusAt) : '';
-  // A date follows no "at".
+  // A date has no "at" before it.
   const isDated = at !== clock(view.statusAt);
   const head = isDone && texts && !isDated ? words.doneAt(state, at) : state;
   return {
