@@ -150,10 +150,13 @@ import Testing
         }
     }
 
-    @Test func `the variables of systemd are removed from the environment`() async throws {
-        for name in ServiceManagerEnvironment.names { setenv(name, "1", 1) }
-        let environment = ServiceManagerEnvironment.take()
-        #expect(environment.socket == "1")
-        for name in ServiceManagerEnvironment.names { #expect(getenv(name) == nil) }
+    @Test func `the variables of systemd are removed from the environment`() async {
+        // In a process of its own, because other tests read the environment that this one changes.
+        await #expect(processExitsWith: .success) {
+            for name in ServiceManagerEnvironment.names { setenv(name, "1", 1) }
+            let environment = ServiceManagerEnvironment.take()
+            #expect(environment.socket == "1")
+            for name in ServiceManagerEnvironment.names { #expect(getenv(name) == nil) }
+        }
     }
 }

@@ -20,6 +20,20 @@ import Testing
         }
     }
 
+    @Test func `a test that changes the environment runs in a process of its own`() throws {
+        // Other tests start processes meanwhile, which copy the environment: one of them crashed the whole run.
+        let change = /\b(?:(?:un)?setenv|putenv|clearenv)\(/
+        for file in try Project.files("Tests", ".swift")
+        where file.name != "TestTidyTests.swift" && file.contains("env(") {
+            for found in file.text.matches(of: change) {
+                let test = file.text[..<found.range.lowerBound].ranges(of: "@Test").last.map {
+                    file.text[$0.lowerBound..<found.range.lowerBound]
+                }
+                #expect(test?.contains("processExitsWith:") == true, "\(file.path): \(found.0)")
+            }
+        }
+    }
+
     @Test func `no two suites have the same name`() throws {
         let suite = /(?m)^(?:@Suite.*\s)?(?:private |fileprivate )?struct (\w+Tests)\b/
         let names = try Project.files("Tests", ".swift").flatMap { $0.text.matches(of: suite).map { String($0.1) } }

@@ -60,32 +60,37 @@ import Testing
         #expect(DecimalCoordinate(Coordinate(latitude: -0.5, longitude: 12.5)!).latitude == "-0.500000")
     }
 
-    @Test func `RDR-014: navigation links use decimal points in every locale`() throws {
-        // Created by this test, because few machines have such a locale.
-        let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-locale-\(UUID())")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/localedef")
-        process.arguments = ["-i", "de_DE", "-f", "UTF-8", "--no-archive", folder.appending(path: "de_DE.UTF-8").path]
-        (process.standardOutput, process.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice)
-        try process.run()
-        process.waitUntilExit()
-        setenv("LOCPATH", folder.path, 1)
-        defer { unsetenv("LOCPATH") }
-        let comma = try #require(newlocale(1 << LC_NUMERIC, "de_DE.UTF-8", nil), "no locale with a comma could be made")
-        // Applies to this thread only.
-        let before = uselocale(comma)
-        defer {
-            uselocale(before)
-            freelocale(comma)
-        }
-        var text = [CChar](repeating: 0, count: 16)
-        withVaList([1.5]) { _ = vsnprintf(&text, text.count, "%.1f", $0) }
-        #expect(text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) } == Array("1,5".utf8))
-        for url in Self.urls(to: try #require(Coordinate(latitude: 41.9028, longitude: -12.4964))) {
-            #expect(try Self.isAllowed(url), "\(url)")
-            #expect(url.contains("41.902800") && url.contains("-12.496400"))
+    @Test func `RDR-014: navigation links use decimal points in every locale`() async {
+        // In a process of its own, because other tests read the environment that this one changes.
+        await #expect(processExitsWith: .success) {
+            // Created by this test, because few machines have such a locale.
+            let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-locale-\(UUID())")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let process = Process()
+            process.executableURL = URL(filePath: "/usr/bin/localedef")
+            process.arguments = [
+                "-i", "de_DE", "-f", "UTF-8", "--no-archive", folder.appending(path: "de_DE.UTF-8").path,
+            ]
+            (process.standardOutput, process.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice)
+            try process.run()
+            process.waitUntilExit()
+            setenv("LOCPATH", folder.path, 1)
+            let comma = try #require(
+                newlocale(1 << LC_NUMERIC, "de_DE.UTF-8", nil), "no locale with a comma could be made")
+            // Applies to this thread only.
+            let before = uselocale(comma)
+            defer {
+                uselocale(before)
+                freelocale(comma)
+            }
+            var text = [CChar](repeating: 0, count: 16)
+            withVaList([1.5]) { _ = vsnprintf(&text, text.count, "%.1f", $0) }
+            #expect(text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) } == Array("1,5".utf8))
+            for url in NavigationTests.urls(to: try #require(Coordinate(latitude: 41.9028, longitude: -12.4964))) {
+                #expect(try NavigationTests.isAllowed(url), "\(url)")
+                #expect(url.contains("41.902800") && url.contains("-12.496400"))
+            }
         }
     }
 
