@@ -248,7 +248,7 @@ let package = Package(
             Access Embedded enroute EnrouteWire LiveState Redis TestSupport NIOCore NIOFoundationCompat NIOHTTP1 NIOPosix
             AsyncHTTPClient Crypto CryptoExtras Logging NIOSSL Subprocess SystemPackage
             """),
-        tests("TidyTests"),
+        tests("TidyTests", "Subprocess"),
 
         // The client for apps, tested here because SwiftNIO is built here anyway.
         .testTarget(
@@ -256,7 +256,8 @@ let package = Package(
             path: "Sources/Client/Tests/EnrouteTests", exclude: ["connection-scripts.json", "permission-table.json"]),
         .testTarget(
             name: "ClientGatewayTests",
-            dependencies: client("Enroute EnrouteNIO EnrouteTesting") + ["follower-sample", "rider-sample"],
+            dependencies: client("Enroute EnrouteNIO EnrouteTesting") + ["follower-sample", "rider-sample"]
+                + named("Subprocess SystemPackage"),
             path: "Sources/Client/Tests/GatewayRunTests", swiftSettings: [.define("NIO")]),
         .executableTarget(
             name: "follower-sample", dependencies: client("Enroute EnrouteNIO"),

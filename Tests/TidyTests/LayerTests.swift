@@ -1,4 +1,5 @@
 import Foundation
+import Subprocess
 import Testing
 
 /// Imports, manifest and folders follow the table of layers in ARCHITECTURE.md, the only statement of the layers.
@@ -61,9 +62,9 @@ import Testing
         let targets: [Target]
     }
 
-    @Test func `targets depend only on lower layers in the manifest`() throws {
+    @Test func `targets depend only on lower layers in the manifest`() async throws {
         let layers = try Self.layers()
-        let described = try JSONDecoder().decode(Description.self, from: Self.describe())
+        let described = try JSONDecoder().decode(Description.self, from: await Self.describe())
         // The client for apps is a package of its own; its tests and samples are targets here.
         let targets = described.targets.filter {
             $0.path.hasPrefix("Sources") && !$0.path.hasPrefix("Sources/Client/")
@@ -80,20 +81,16 @@ import Testing
 
     /// SwiftPM's description of the manifest. It uses a separate build folder, because these tests may run under another
     /// SwiftPM process that has locked the usual one.
-    private static func describe() throws -> Data {
+    private static func describe() async throws -> Data {
         let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-describe-\(UUID())")
         defer { try? FileManager.default.removeItem(at: folder) }
-        let (process, output) = (Process(), Pipe())
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = [
-            "swift", "package", "--package-path", Project.root.path, "--scratch-path", folder.path, "--ignore-lock",
-            "describe", "--type", "json",
-        ]
-        process.standardOutput = output
-        try process.run()
-        let json = try output.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        try #require(process.terminationStatus == 0)
-        return json
+        let outcome = try await Subprocess.run(
+            .name("swift"),
+            arguments: [
+                "package", "--package-path", Project.root.path, "--scratch-path", folder.path, "--ignore-lock",
+                "describe", "--type", "json",
+            ], output: .bytes(limit: 1 << 24))
+        try #require(outcome.terminationStatus.isSuccess)
+        return Data(outcome.standardOutput)
     }
 }

@@ -3,6 +3,7 @@ import EnrouteWire
 import Foundation
 import LiveState
 import NIOCore
+import Subprocess
 import Telemetry
 import TestSupport
 import Testing
@@ -185,19 +186,9 @@ import Testing
 
     /// Returns what `promtool check metrics` prints. It is in Debian's package `prometheus`.
     private static func promtool(_ text: String) async throws -> String {
-        try await blocking {
-            let process = Process()
-            process.executableURL = URL(filePath: "/usr/bin/promtool")
-            process.arguments = ["check", "metrics"]
-            let (input, output) = (Pipe(), Pipe())
-            (process.standardInput, process.standardOutput, process.standardError) = (input, output, output)
-            try process.run()
-            // promtool reads everything before it prints anything.
-            try input.fileHandleForWriting.write(contentsOf: Data(text.utf8))
-            try input.fileHandleForWriting.close()
-            let printed = try output.fileHandleForReading.readToEnd() ?? Data()
-            process.waitUntilExit()
-            return String(decoding: printed, as: UTF8.self)
-        }
+        try await Subprocess.run(
+            .path("/usr/bin/promtool"), arguments: ["check", "metrics"], input: .string(text),
+            output: .string(limit: 1 << 20), error: .combinedWithOutput
+        ).standardOutput
     }
 }

@@ -1,5 +1,7 @@
 import Events
 import Foundation
+import Subprocess
+import SystemPackage
 import TestSupport
 import Testing
 
@@ -17,26 +19,17 @@ struct Moto: Sendable {
     let port: Int
 
     static func running(_ body: @escaping @Sendable (Moto) async throws -> Void) async throws {
-        let process = Process()
-        process.executableURL = URL(filePath: self.program ?? "")
-        process.arguments = ["-H", "127.0.0.1", "-p", "0"]
-        let words = Pipe()
-        (process.standardOutput, process.standardError) = (FileHandle.nullDevice, words)
-        try process.run()
-        defer { kill(process.processIdentifier, SIGKILL) }
-        let reader = words.fileHandleForReading
-        let port = try await blocking {
-            var logged = ""
-            while true {
-                let more = reader.availableData
-                guard !more.isEmpty else { throw Missing() }
-                logged += String(decoding: more, as: UTF8.self)
-                if let port = logged.firstMatch(of: /Running on http:\/\/127\.0\.0\.1:(\d+)\s/).flatMap({ Int($0.1) }) {
-                    return port
-                }
+        _ = try await Subprocess.run(
+            .path(FilePath(self.program ?? "")), arguments: ["-H", "127.0.0.1", "-p", "0"], input: .none,
+            output: .sequence, error: .combinedWithOutput
+        ) { execution in
+            defer { try? execution.send(signal: .kill) }
+            for try await line in execution.standardOutput.strings() {
+                let port = line.firstMatch(of: /Running on http:\/\/127\.0\.0\.1:(\d+)/).flatMap { Int($0.1) }
+                if let port { return try await body(Moto(port: port)) }
             }
+            throw Missing()
         }
-        try await body(Moto(port: port))
     }
 
     @discardableResult func ask(_ action: String, _ body: String) async throws -> String {

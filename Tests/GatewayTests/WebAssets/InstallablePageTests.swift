@@ -1,4 +1,5 @@
 import Foundation
+import Subprocess
 import TestSupport
 import Testing
 
@@ -11,7 +12,7 @@ import Testing
 @Suite struct InstallablePageTests {
     /// The width and height in the head of a PNG, and its pixels if it has 8 bits per channel and no filters. An
     /// independent reader, so that the code that draws is not judged by itself.
-    private static func pixels(_ png: [UInt8]) throws -> (width: Int, rows: [[UInt8]]) {
+    private static func pixels(_ png: [UInt8]) async throws -> (width: Int, rows: [[UInt8]]) {
         let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-icon-\(UUID()).png")
         try Data(png).write(to: folder)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -38,16 +39,10 @@ import Testing
                 pixels += line[:1] + b''.join(palette[3 * n:3 * n + 3] + opacity[n:n + 1] for n in line[1:])
             sys.stdout.buffer.write(struct.pack('>I', width) + pixels)
             """
-        let process = Process()
-        (process.executableURL, process.arguments) = (
-            URL(filePath: "/usr/bin/python3"), ["-c", script, folder.path]
-        )
-        let output = Pipe()
-        process.standardOutput = output
-        try process.run()
-        let bytes = Array(output.fileHandleForReading.readDataToEndOfFile())
-        process.waitUntilExit()
-        try #require(process.terminationStatus == 0 && bytes.count > 4)
+        let outcome = try await Subprocess.run(
+            .path("/usr/bin/python3"), arguments: ["-c", script, folder.path], output: .bytes(limit: 1 << 24))
+        let bytes = outcome.standardOutput
+        try #require(outcome.terminationStatus.isSuccess && bytes.count > 4)
         let width = bytes.prefix(4).reduce(0) { $0 << 8 | Int($1) }
         let length = 1 + 4 * width
         return (width, (0..<width).map { row in Array(bytes[(4 + row * length)..<(4 + (row + 1) * length)]) })
@@ -55,13 +50,13 @@ import Testing
 
     @Test
     func `each icon is a complete image: a pin in the middle, and round corners unless the system cuts its own`()
-        throws
+        async throws
     {
         for (png, size, isMaskable) in [
             (PageIcon.small, 192, false), (PageIcon.large, 512, false), (PageIcon.maskable, 512, true),
         ] {
             #expect(png.count < 6_000)
-            let (width, rows) = try Self.pixels(png)
+            let (width, rows) = try await Self.pixels(png)
             #expect(width == size && rows.count == size)
             func pixel(_ x: Double, _ y: Double) -> [UInt8] {
                 let start = 1 + 4 * Int(x * Double(size))

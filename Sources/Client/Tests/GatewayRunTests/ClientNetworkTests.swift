@@ -2,6 +2,7 @@
 
 import EnrouteNIO
 import Foundation
+import Subprocess
 import Testing
 
 @testable import Enroute
@@ -57,17 +58,17 @@ import Testing
         """
 
     @Test func `no transport follows a redirect, and the request may succeed later`() async throws {
-        let (server, output) = (Process(), Pipe())
-        server.executableURL = URL(filePath: "/usr/bin/env")
-        server.arguments = ["python3", "-c", Self.redirecting]
-        server.standardOutput = output
-        server.standardError = FileHandle.nullDevice
-        try server.run()
-        // The process that runs the tests may block or ignore SIGTERM, and its children inherit that.
-        defer { kill(server.processIdentifier, SIGKILL) }
-        let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
-        let port = try #require(Int(line.trimmingCharacters(in: .whitespacesAndNewlines)))
-        let gateway = try #require(URL(string: "http://127.0.0.1:\(port)"))
+        _ = try await Subprocess.run(
+            .name("python3"), arguments: ["-c", Self.redirecting], input: .none, output: .sequence, error: .discarded
+        ) { server in
+            defer { try? server.send(signal: .kill) }
+            var lines = server.standardOutput.strings().makeAsyncIterator()
+            let port = try #require(try await lines.next()).trimmingCharacters(in: .whitespacesAndNewlines)
+            try await Self.expectNoRedirect(from: try #require(URL(string: "http://127.0.0.1:\(port)")))
+        }
+    }
+
+    private static func expectNoRedirect(from gateway: URL) async throws {
         let transports: [any Transport] = [URLSessionTransport(), NIOTransport()]
         for transport in transports {
             let request = TransportRequest(method: "POST", url: gateway.appending(path: "x"), body: Data("{}".utf8))

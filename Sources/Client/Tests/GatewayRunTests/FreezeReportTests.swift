@@ -1,6 +1,8 @@
 // What both clients report while a real gateway is frozen, in real time. It takes minutes: `make test-long LONG=freeze`.
 
 import Foundation
+import Subprocess
+import SystemPackage
 import Testing
 
 @testable import Enroute
@@ -53,21 +55,23 @@ private let freezeSeconds = ProcessInfo.processInfo.environment["ENROUTE_FREEZE_
         try await Stage.open { stage in
             let service = try await stage.client(role: "service", "orders").rest
             try await service.createJob(.init(Self.job, kind: .service, customer: "anna"))
-            let token = try stage.token("customer", "anna")
+            let token = try await stage.token("customer", "anna")
 
             // enroute.js, in its own process, which writes to a file.
             let file = FileManager.default.temporaryDirectory.appending(path: "enroute-freeze-\(UUID())")
             #expect(FileManager.default.createFile(atPath: file.path, contents: nil))
             defer { try? FileManager.default.removeItem(at: file) }
-            let node = Process()
-            node.executableURL = URL(filePath: "/usr/bin/env")
-            node.arguments = [
-                "node", Stage.repository.appending(path: "Tests/JavaScript/freeze-report.mjs").path,
-                stage.url.absoluteString, token, Self.job.rawValue,
+            let output = try FileDescriptor.open(FilePath(file.path), .writeOnly)
+            let words = [
+                Stage.repository.appending(path: "Tests/JavaScript/freeze-report.mjs").path, stage.url.absoluteString,
+                token, Self.job.rawValue,
             ]
-            node.standardOutput = try FileHandle(forWritingTo: file)
-            try node.run()
-            defer { kill(node.processIdentifier, SIGKILL) }
+            let node = Task {
+                try await Subprocess.run(
+                    .name("node"), arguments: Arguments(words), input: .none,
+                    output: .fileDescriptor(output, closeAfterSpawningProcess: true))
+            }
+            defer { node.cancel() }
             func script() -> [Event] {
                 Self.events((try? String(contentsOf: file, encoding: .utf8))?.split(separator: "\n") ?? [])
             }

@@ -180,7 +180,7 @@ import Testing
             let fetched = Counter()
             let anna = await stage.client { [stage] in
                 await fetched.add()
-                return .token(try stage.token("customer", "anna", lifetime: 6))
+                return .token(try await stage.token("customer", "anna", lifetime: 6))
             }
             try await self.opens(anna)
             let states = Task {

@@ -1,6 +1,8 @@
 // The samples and the example of the main README, run against a real gateway.
 
 import Foundation
+import Subprocess
+import SystemPackage
 import Testing
 
 @testable import Enroute
@@ -17,31 +19,36 @@ import Testing
         return service
     }
 
-    private func sample(_ name: String, _ stage: Stage, _ token: String) throws -> (Process, Pipe) {
-        let (process, output) = (Process(), Pipe())
-        process.executableURL = Self.products.appending(path: name)
-        process.arguments = [stage.url.absoluteString, Self.job.rawValue, token]
-        process.standardOutput = output
-        try process.run()
-        return (process, output)
+    /// Runs a sample to its end and adds each line that it prints.
+    private static func run(_ name: String, _ stage: Stage, _ token: String, _ lines: Lines) async throws {
+        let program = Self.products.appending(path: name).path
+        let outcome = try await Subprocess.run(
+            // Without stdbuf, the sample would write its output at its end.
+            .name("stdbuf"), arguments: ["-oL", program, stage.url.absoluteString, Self.job.rawValue, token],
+            input: .none, output: .sequence, error: .discarded
+        ) { for try await line in $0.standardOutput.strings() { lines.add(line) } }
+        #expect(outcome.terminationStatus.isSuccess, "\(name)")
     }
 
     @Test func `the samples of a rider and a follower see each other`() async throws {
         try await Stage.open { stage in
             let service = try await self.visit(stage)
-            let (follower, output) = try self.sample("follower-sample", stage, try stage.token("customer", "anna"))
-            let (rider, _) = try self.sample("rider-sample", stage, try stage.token("rider", "rider-7"))
-            try await until("the rider has arrived") { !rider.isRunning }
-            #expect(rider.terminationStatus == 0)
+            let (customer, rider) = (
+                try await stage.token("customer", "anna"), try await stage.token("rider", "rider-7")
+            )
+            let (followed, ridden) = (Lines(), Lines())
+            async let following: Void = Self.run("follower-sample", stage, customer, followed)
+            try await until("the visit is followed") { !followed.all.isEmpty }
+            // This sample ends when the rider has arrived.
+            try await Self.run("rider-sample", stage, rider, ridden)
             try await service.changeStatus(of: Self.job, to: .workInProgress)
             try await service.changeStatus(of: Self.job, to: .completed)
-            try await until("the follower has ended") { !follower.isRunning }
-            let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-            let lines = text.split(separator: "\n")
-            #expect(lines.first == "on_the_way waiting - none" && lines.last == "over", "\(text)")
+            try await following
+            let lines = followed.all
+            #expect(lines.first == "on_the_way waiting - none" && lines.last == "over", "\(lines)")
             // The gateway requests a report every few seconds.
             let places = lines.filter { $0.hasPrefix("on_the_way live 41.9") }
-            #expect(places.count >= 2 && lines.contains("on_the_way paused - none"), "\(text)")
+            #expect(places.count >= 2 && lines.contains("on_the_way paused - none"), "\(lines)")
         }
     }
 
@@ -61,7 +68,7 @@ import Testing
     @Test func `the Swift example of the main README follows a job to its end`() async throws {
         try await Stage.open { stage in
             let service = try await self.visit(stage)
-            let token = try stage.token("customer", "anna")
+            let token = try await stage.token("customer", "anna")
             let printed = Lines()
             let configuration = EnrouteClient.Configuration(gateway: stage.url, transport: stage.transport) {
                 .token(token)

@@ -1,9 +1,12 @@
 // A real gateway and a real redis-server for tests. The gateway can be killed, frozen, drained and restarted on the same port.
 
-@testable import Enroute
 import EnrouteNIO
 import Foundation
+import Subprocess
+import SystemPackage
 import Testing
+
+@testable import Enroute
 
 #if canImport(Glibc)
     import Glibc
@@ -24,17 +27,16 @@ final class Stage: @unchecked Sendable {
         || ProcessInfo.processInfo.environment["CI"] != nil
 
     private let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-swift-\(UUID())")
-    private let redis = Process()
-    private var gateway = Process()
+    private var redis: Program?
+    private var gateway: Program?
     private let settings: [String: String]
     /// A certificate of a test CA for `localhost`, if the gateway uses TLS.
     private(set) var certificate: String?
     let port: Int
-    private let redisPort: Int
     private var clients: [EnrouteClient] = []
 
     private init(_ settings: [String: String]) throws {
-        (self.port, self.redisPort, self.settings) = (try Self.freePort(), try Self.freePort(), settings)
+        (self.port, self.settings) = (try Self.freePort(), settings)
         try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
     }
 
@@ -42,8 +44,8 @@ final class Stage: @unchecked Sendable {
     static func open(_ settings: [String: String] = [:], _ body: (Stage) async throws -> Void) async throws {
         let stage = try Stage(settings)
         do {
-            if settings["ENROUTE_TLS"] == "on" { try stage.makeCertificate() }
-            try stage.startRedis()
+            if settings["ENROUTE_TLS"] == "on" { try await stage.makeCertificate() }
+            try await stage.startRedis()
             try await stage.startGateway()
             try await body(stage)
         } catch {
@@ -53,30 +55,24 @@ final class Stage: @unchecked Sendable {
         await stage.close()
     }
 
-    private func startRedis() throws {
-        self.redis.executableURL = URL(filePath: "/usr/bin/env")
-        self.redis.arguments = [
-            "redis-server", "--port", "\(self.redisPort)", "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
-            "--dir", self.folder.path,
-        ]
-        self.redis.standardOutput = FileHandle.nullDevice
-        try self.redis.run()
+    private var redisSocket: String { self.folder.appending(path: "redis.sock").path }
+
+    /// The gateway waits for it.
+    private func startRedis() async throws {
+        self.redis = try await Program.start(
+            .name("redis-server"),
+            [
+                "--port", "0", "--unixsocket", self.redisSocket, "--save", "", "--appendonly", "no", "--dir",
+                self.folder.path,
+            ], environment: .inherit)
     }
 
     func startGateway() async throws {
-        self.gateway = Process()
-        // Foundation starts children with a blocked SIGTERM; a gateway needs it to drain.
-        self.gateway.executableURL = URL(filePath: "/usr/bin/env")
-        self.gateway.arguments = [
-            "python3", "-c",
-            "import os,signal,sys; signal.pthread_sigmask(signal.SIG_SETMASK, []); os.execv(sys.argv[1], sys.argv[1:])",
-            Self.executable, "serve",
-        ]
         var environment = [
             "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "", "ENROUTE_MODE": "development",
             "ENROUTE_TLS": "off", "ENROUTE_LISTEN_HOST": "127.0.0.1", "ENROUTE_LISTEN_PORT": "\(self.port)",
             "ENROUTE_MANAGEMENT": "off", "ENROUTE_TOKEN_SECRET": Self.secret,
-            "ENROUTE_REDIS_LIVE_URL": "redis://127.0.0.1:\(self.redisPort)", "ENROUTE_EVENT_LOOPS": "1",
+            "ENROUTE_REDIS_LIVE_URL": "unix:\(self.redisSocket)", "ENROUTE_EVENT_LOOPS": "1",
             "ENROUTE_DRAIN_ACCEPT_SECONDS": "0", "ENROUTE_DRAIN_SECONDS": "1",
         ]
         environment.merge(self.settings) { _, new in new }
@@ -85,17 +81,22 @@ final class Stage: @unchecked Sendable {
             environment["ENROUTE_TLS_CERTIFICATE_FILE"] = certificate
             environment["ENROUTE_TLS_KEY_FILE"] = "\(certificate).key"
         }
-        self.gateway.environment = environment
-        (self.gateway.standardOutput, self.gateway.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice)
-        try self.gateway.run()
+        let variables = environment.map { (Environment.Key(rawValue: $0)!, $1) }
+        self.gateway = try await Program.start(
+            .path(FilePath(Self.executable)), ["serve"],
+            environment: .custom(Dictionary(uniqueKeysWithValues: variables)))
         let health = TransportRequest(method: "GET", url: self.url.appending(path: "openapi.json"))
         let transport = self.transport
         try await until("the gateway answers") { (try? await transport.send(health))?.status == 200 }
     }
 
-    func signal(_ number: Int32) { kill(self.gateway.processIdentifier, number) }
+    func signal(_ number: Int32) { self.gateway?.signal(number) }
 
-    func gatewayEnds() async throws { try await until("the gateway ended") { !self.gateway.isRunning } }
+    /// Waits until the gateway has ended.
+    func gatewayEnds() async throws {
+        try await self.gateway?.ends()
+        self.gateway = nil
+    }
 
     var url: URL { URL(string: self.certificate == nil ? "http://127.0.0.1:\(port)" : "https://localhost:\(port)")! }
 
@@ -107,31 +108,24 @@ final class Stage: @unchecked Sendable {
         #endif
     }
 
-    private func makeCertificate() throws {
+    private func makeCertificate() async throws {
         let file = self.folder.appending(path: "certificate.pem").path
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = [
-            "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1",
-            "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", "\(file).key", "-out", file,
-        ]
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
+        _ = try await Subprocess.run(
+            .name("openssl"),
+            arguments: [
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1", "-subj",
+                "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", "\(file).key", "-out", file,
+            ], output: .discarded)
         self.certificate = file
     }
 
     /// A development token.
-    func token(_ role: String, _ person: String, lifetime: Int = 900) throws -> String {
-        let (process, output) = (Process(), Pipe())
-        process.executableURL = URL(filePath: Self.executable)
-        process.arguments = ["token", "--role", role, person, "--lifetime", "\(lifetime)"]
-        process.environment = ["ENROUTE_TOKEN_SECRET": Self.secret]
-        process.standardOutput = output
-        try process.run()
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        return text.trimmingCharacters(in: .whitespacesAndNewlines)
+    func token(_ role: String, _ person: String, lifetime: Int = 900) async throws -> String {
+        try await Subprocess.run(
+            .path(FilePath(Self.executable)),
+            arguments: ["token", "--role", role, person, "--lifetime", "\(lifetime)"],
+            environment: .custom(["ENROUTE_TOKEN_SECRET": Self.secret]), output: .string(limit: 1 << 16)
+        ).standardOutput.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
     /// A client that is started, and stopped with the stage.
@@ -150,15 +144,15 @@ final class Stage: @unchecked Sendable {
     func client(
         role: String, _ person: String, speed: Double = 1
     ) async throws -> EnrouteClient {
-        let token = try self.token(role, person)
+        let token = try await self.token(role, person)
         return await self.client(speed: speed) { .token(token) }
     }
 
     private func close() async {
         for client in self.clients { await client.stop() }
-        for process in [self.gateway, self.redis] where process.isRunning {
-            kill(process.processIdentifier, SIGKILL)
-            process.waitUntilExit()
+        for program in [self.gateway, self.redis] {
+            program?.signal(SIGKILL)
+            try? await program?.ends()
         }
         try? FileManager.default.removeItem(at: self.folder)
     }
@@ -178,6 +172,31 @@ final class Stage: @unchecked Sendable {
         guard isBound else { throw CocoaError(.featureUnsupported) }
         return Int(UInt16(bigEndian: address.sin_port))
     }
+}
+
+/// A program that runs in the background.
+struct Program {
+    private let id: pid_t
+    private let end: Task<Void, any Error>
+
+    static func start(_ executable: Executable, _ words: [String], environment: Environment) async throws -> Program {
+        let (ids, started) = AsyncStream.makeStream(of: pid_t.self)
+        let end = Task {
+            defer { started.finish() }
+            _ = try await Subprocess.run(
+                executable, arguments: Arguments(words), environment: environment, input: .none, output: .discarded,
+                error: .discarded
+            ) { started.yield($0.processIdentifier.value) }
+        }
+        for await id in ids { return Program(id: id, end: end) }
+        try await end.value
+        throw TransportError("\(executable) did not start")
+    }
+
+    func signal(_ number: Int32) { kill(self.id, number) }
+
+    /// Waits until it has ended.
+    func ends() async throws { try await self.end.value }
 }
 
 /// Polls until `look` is true; CI machines are slow.

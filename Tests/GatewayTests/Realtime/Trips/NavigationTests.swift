@@ -1,6 +1,7 @@
 import EnrouteWire
 import Foundation
 import Routing
+import Subprocess
 import TestSupport
 import Testing
 
@@ -67,14 +68,10 @@ import Testing
             let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-locale-\(UUID())")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             defer { try? FileManager.default.removeItem(at: folder) }
-            let process = Process()
-            process.executableURL = URL(filePath: "/usr/bin/localedef")
-            process.arguments = [
-                "-i", "de_DE", "-f", "UTF-8", "--no-archive", folder.appending(path: "de_DE.UTF-8").path,
-            ]
-            (process.standardOutput, process.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice)
-            try process.run()
-            process.waitUntilExit()
+            let locale = folder.appending(path: "de_DE.UTF-8").path
+            _ = try await Subprocess.run(
+                .path("/usr/bin/localedef"), arguments: ["-i", "de_DE", "-f", "UTF-8", "--no-archive", locale],
+                output: .discarded, error: .discarded)
             setenv("LOCPATH", folder.path, 1)
             let comma = try #require(
                 newlocale(1 << LC_NUMERIC, "de_DE.UTF-8", nil), "no locale with a comma could be made")
