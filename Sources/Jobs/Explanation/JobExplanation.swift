@@ -79,13 +79,15 @@ package struct JobExplanation: Sendable {
             .init("rider", self.riderText(record), record.rider.map { .text($0.text) }),
             .init("zone", record.zone?.text ?? "none", record.zone.map { .text($0.text) }),
         ]
+        let waiting = self.waitForTask(record)
+        if let waiting { facts.append(.init("task", waiting)) }
         if let problem = self.logProblem(record) {
             facts.append(.init("log", problem))
             return .init("job", "Job", facts, .attention, problem)
         }
         let verdict =
             switch record.status.end {
-            case nil: "The job is open: \(record.status.rawValue)."
+            case nil: "The job is open: \(record.status.rawValue)." + (waiting.map { " \($0)" } ?? "")
             case .some: "The job has ended: it is \(record.status.rawValue)."
             }
         return .init("job", "Job", facts, .ok, verdict)
@@ -94,6 +96,14 @@ package struct JobExplanation: Sendable {
     private func riderText(_ record: JobRecord) -> String {
         guard let rider = record.rider else { return "none" }
         return rider.text + (self.facts.assignedAt.value.map { ", assigned \(self.time.moment($0))" } ?? "")
+    }
+
+    /// What the job waits for before it is a task of its rider; `nil` if it does not wait.
+    private func waitForTask(_ record: JobRecord) -> String? {
+        guard record.status.end == nil, self.facts.isRiderJoining.value == true, let rider = record.rider,
+            let zone = self.facts.riderZone.value
+        else { return nil }
+        return "It is not a task yet: it becomes one when \(rider) goes online in zone \(zone)."
     }
 
     /// Why followers would resync repeatedly: the record and its log disagree.
