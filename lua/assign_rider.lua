@@ -148,7 +148,7 @@ if instead_of ~= rider then
 end
 -- Fails before the first write if a key is of another type.
 redis.call('ZSCORE', KEYS[3], rider)
-redis.call('XLEN', KEYS[4])
+redis.call('XREVRANGE', KEYS[4], '+', '-', 'COUNT', 1)
 redis.call('HSET', KEYS[2], job, state)
 redis.call('HSET', KEYS[7], job, rider)
 return reply({1, apply_change('assigned', job, '')})

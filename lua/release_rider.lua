@@ -114,7 +114,7 @@ end
 
 -- Fails before the first write if a key is of another type.
 redis.call('ZSCORE', KEYS[3], rider)
-redis.call('XLEN', KEYS[4])
+redis.call('XREVRANGE', KEYS[4], '+', '-', 'COUNT', 1)
 redis.call('ZSCORE', KEYS[8], rider)
 local owner = redis.call('HMGET', KEYS[7], job)[1]
 if redis.call('HDEL', KEYS[2], job) == 0 then return reply({2, version}) end
