@@ -17,9 +17,10 @@ import Testing
             $0.record = .value(SampleFacts.record { $0.status = .assigned })
             ($0.riderZone, $0.isRiderJoining) = (.value(ZoneID("rome")!), .value(true))
         }
-        let sentence = "It is not a task yet: it becomes one when rider-1 goes online in zone rome."
-        #expect(section.state == .ok && section.verdict == "The job is open: assigned. \(sentence)")
-        #expect(section.facts.first { $0.name == "task" }?.text == sentence)
+        let verdict = "The job is open: assigned. It becomes a task when rider-1 goes online in zone rome."
+        #expect(section.state == .ok && section.verdict == verdict)
+        let fact = try #require(section.facts.first { $0.name == "task" })
+        #expect(fact.text == "not yet: rider-1 has to go online in zone rome" && fact.value == .flag(false))
     }
 
     @Test func `a task, a job of a rider without a zone and a job that has ended do not wait`() throws {

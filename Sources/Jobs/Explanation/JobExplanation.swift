@@ -79,15 +79,19 @@ package struct JobExplanation: Sendable {
             .init("rider", self.riderText(record), record.rider.map { .text($0.text) }),
             .init("zone", record.zone?.text ?? "none", record.zone.map { .text($0.text) }),
         ]
-        let waiting = self.waitForTask(record)
-        if let waiting { facts.append(.init("task", waiting)) }
+        let wait = self.waitForTask(record)
+        if let wait {
+            facts.append(.init("task", "not yet: \(wait.rider) has to go online in zone \(wait.zone)", .flag(false)))
+        }
         if let problem = self.logProblem(record) {
             facts.append(.init("log", problem))
             return .init("job", "Job", facts, .attention, problem)
         }
         let verdict =
             switch record.status.end {
-            case nil: "The job is open: \(record.status.rawValue)." + (waiting.map { " \($0)" } ?? "")
+            case nil:
+                "The job is open: \(record.status.rawValue)."
+                    + (wait.map { " It becomes a task when \($0.rider) goes online in zone \($0.zone)." } ?? "")
             case .some: "The job has ended: it is \(record.status.rawValue)."
             }
         return .init("job", "Job", facts, .ok, verdict)
@@ -98,12 +102,12 @@ package struct JobExplanation: Sendable {
         return rider.text + (self.facts.assignedAt.value.map { ", assigned \(self.time.moment($0))" } ?? "")
     }
 
-    /// What the job waits for before it is a task of its rider; `nil` if it does not wait.
-    private func waitForTask(_ record: JobRecord) -> String? {
+    /// Who has to go online, and where, before the job is a task; `nil` if it does not wait for that.
+    private func waitForTask(_ record: JobRecord) -> (rider: PersonID, zone: ZoneID)? {
         guard record.status.end == nil, self.facts.isRiderJoining.value == true, let rider = record.rider,
             let zone = self.facts.riderZone.value
         else { return nil }
-        return "It is not a task yet: it becomes one when \(rider) goes online in zone \(zone)."
+        return (rider, zone)
     }
 
     /// Why followers would resync repeatedly: the record and its log disagree.
