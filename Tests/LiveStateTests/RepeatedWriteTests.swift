@@ -88,7 +88,8 @@ import Testing
             #expect(version?.fence == record.fence)
             #expect(try await stage.ledger.erase(Stage.job, as: version).get().value == .erased(keys: 2))
             try await Self.writesOnly(stage) {
-                #expect(try await stage.ledger.erase(Stage.job, as: nil).get().value == .noSuchJob)
+                let again = try await stage.ledger.erase(Stage.job, as: nil).get()
+                #expect(again.value == .noSuchJob)
             }
         }
     }
