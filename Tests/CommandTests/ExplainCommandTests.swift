@@ -103,7 +103,7 @@ import Testing
             let shown = try await Self.explain(server.url, "job-7", "--positions", "--actor", "olga")
             #expect(shown.code == 0 && shown.output.contains("41.9"), "\(shown)")
             let entries = try await AuditStreams(ledger: client, settings: LiveStateSettings())
-                .read(.access, from: .since(0)).get()
+                .read(.access, from: .since(0)).get().entries
             #expect(entries.last?.value("type") == "explained" && entries.last?.value("person") == "olga")
             #expect(entries.last?.value("position") == "shown" && entries.count == 1)
             try await client.run("DEL", "access")
