@@ -132,6 +132,32 @@ import Testing
         }
     }
 
+    @Test func `the facts on which an early arrival time depends are read, and the card only while followers see it`()
+        async throws
+    {
+        try await withRedis { client, _ in
+            try await Self.fill(client, client)
+            for (name, value) in [
+                ("kind", "delivery"), ("status", "preparing"), ("accepted_at", "1795000000001"),
+                ("display", #"{"vehicle":"bicycle"}"#),
+            ] { try await client.run("HSET", "job:{job-7}", name, value) }
+            let card = "rider:{rome}:rider-1"
+            try await client.run("HSET", card, "card", #"{"vehicle":"foot"}"#)
+            let collector = Self.collector(client, client)
+            let facts = try await collector.facts(of: Stage.job)
+            #expect(facts.record.value?.acceptedAt == 1_795_000_000_001)
+            #expect(facts.record.value?.display?.vehicle == .bicycle)
+            #expect(facts.riderCard.value?.vehicle == .foot)
+            try await client.run("HSET", card, "card", "")
+            #expect(try await collector.facts(of: Stage.job).riderCard == .absent)
+            try await client.run("HSET", card, "card", "!")
+            let malformed = try await collector.facts(of: Stage.job)
+            #expect(malformed.malformed.map(\.key) == [card])
+            try await client.run("HSET", "job:{job-7}", "status", "delivered")
+            #expect(try await collector.facts(of: Stage.job).riderCard == .absent)
+        }
+    }
+
     private static let link = "link:{" + String(repeating: "b", count: 32) + "}"
 
     /// Each key, a command that fills it with garbage (`!`), and whether the explanation of the rider reads it.
