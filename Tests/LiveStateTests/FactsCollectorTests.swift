@@ -245,6 +245,36 @@ import Testing
         }
     }
 
+    @Test func `a follower that joined after its gateway's report is not subtracted when it leaves`() async throws {
+        try await withRedis { client, _ in
+            let (registry, report) = (GatewayRegistry(live: client, settings: Self.settings), Int64(1_795_000_005_000))
+            let facts = Array(#"{"name":"g1","state":"serving"}"#.utf8)
+            try await registry.report("g1-x", facts, followed: [Stage.job: 2], now: report).get()
+            let streams = AuditStreams(ledger: client, settings: Self.settings)
+            // When each session followed and left, in ms after the report. The report counts the first and the last.
+            let sessions: [(name: String, changes: [Int64])] = [
+                ("stays", [-5_000]), ("brief", [1_000, 2_000]), ("twice", [1_500, 2_500, 3_000, 3_500]),
+                ("left", [-4_000, -3_000]), ("returned", [-2_000, 1_000, 2_000, 3_000]),
+            ]
+            let entries = sessions.flatMap { name, changes in
+                let access = FollowedAccess(
+                    job: Stage.job, person: PersonID("anna")!, role: "customer", credential: .token, link: nil,
+                    session: name)
+                return changes.enumerated().map { index, change in
+                    (entry: index.isMultiple(of: 2) ? access.followed : access.left, at: report + change)
+                }
+            }
+            for (entry, at) in entries.sorted(by: { $0.at < $1.at }) {
+                var entry = entry
+                entry.stamp(gateway: "g1", at: at, number: "n")
+                try await streams.append(entry).get()
+            }
+            let watching = try await Self.collector(client, client).facts(of: Stage.job).watching
+            #expect(watching.gateways.value?.map(\.departed) == [1] && watching.followers == 1)
+            #expect(watching.sessions.value?.map(\.session) == ["stays"])
+        }
+    }
+
     private static let garbage = [
         "!", "\u{FF}\u{1B}[2J", "9223372036854775807", "-1", "nan", String(repeating: "A", count: 70_000),
     ]
