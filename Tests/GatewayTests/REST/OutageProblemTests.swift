@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test func `a job that is being changed concurrently is unavailable, but no outage`() {
-        let problem = Problem(.changedConcurrently)
+        let problem = Problem(Refused.changedConcurrently)
         #expect(!problem.isOutage && problem.code == .unavailable && problem.isRetryable)
     }
 
