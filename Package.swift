@@ -227,7 +227,8 @@ let package = Package(
         tests("WebAssetsTests", "EnrouteWire TestSupport WebAssets"),
         tests(
             "JobsTests",
-            "EnrouteWire HTTPValues Jobs LiveState Redis Telemetry TrafficControl NIOCore NIOEmbedded Logging"),
+            "EnrouteWire HTTPValues Jobs LiveState Redis Telemetry Tracking TrafficControl NIOCore NIOEmbedded "
+                + "Logging"),
         tests("PushTests", "Access LiveState Push TestSupport Webhooks Crypto"),
         tests(
             "WebhooksTests",

@@ -4,7 +4,8 @@
 -- A job with a tracking link is not erased: the caller drops the links first (drop_link), and repeats that if another
 -- was listed meanwhile (list_link). The record is erased last, so an interrupted erasure can be repeated.
 --
--- The last event of the job says that it was erased, so that other systems can erase it too. It names no person.
+-- The last event of the job says that it was erased, so that other systems can erase it too. It names no person. A malformed
+-- zone or version of the record is left out of it.
 --
 -- Two fields stay for a while; they say nothing about the job. All other scripts treat such a record as missing. They become
 -- part of the next record with this id, if there is one, and expire with it.
@@ -31,12 +32,12 @@ if #KEYS ~= 5 or #ARGV ~= 3 then
   return redis.error_reply('ERR erase_job: takes 5 keys and 3 arguments')
 end
 local epoch, expected, lifetime = ARGV[1], ARGV[2], tonumber(ARGV[3])
-local function is_epoch(text) return #text <= 64 and string.match(text, '^[%w_-]+$') end
-local function is_fence(text) return #text <= 15 and string.match(text, '^%d+$') end
-if epoch ~= '' and not is_epoch(epoch) then
+local function is_name(text) return #text <= 64 and string.match(text, '^[%w_-]+$') end
+local function is_number(text) return #text <= 15 and string.match(text, '^%d+$') end
+if epoch ~= '' and not is_name(epoch) then
   return redis.error_reply("ERR erase_job: epoch must be '' or 1 to 64 of [A-Za-z0-9_-]")
 end
-if not is_fence(expected) then
+if not is_number(expected) then
   return redis.error_reply('ERR erase_job: fence must be 1 to 15 digits')
 end
 if not lifetime or lifetime % 1 ~= 0 or lifetime < 1 or lifetime > 1e12 then
@@ -51,7 +52,7 @@ if not record.err and redis.call('HLEN', KEYS[1]) == tombstones then
   if record[2] then redis.call('HSET', KEYS[1], 'fence', record[2]) end
   return {0}
 end
-local is_malformed = record.err or not is_epoch(record[1] or '') or not is_fence(record[2] or '0')
+local is_malformed = record.err or not is_name(record[1] or '') or not is_number(record[2] or '0')
 local is_as_read = record[1] == epoch and tonumber(record[2] or '0') == tonumber(expected)
 if not is_malformed and not is_as_read then return {-1} end
 for _, id in ipairs(redis.pcall('ZRANGE', KEYS[3], 0, -1)) do
@@ -61,7 +62,9 @@ end
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 local job = string.match(KEYS[1], '{([%w_-]+)}$')
-local version = tonumber(record[4] or '') or 0
+-- Readers of the stream skip an entry with malformed fields, and would never learn of the erasure.
+local zone = is_name(record[3] or '') and record[3] or ''
+local version = is_number(record[4] or '') and tonumber(record[4]) or 0
 -- Identical in every script that changes a job: appends an event to the last key, the stream of all events. The script stores
 -- `version` in the record, together with its other changes.
 local function append_event(kind, epoch, zone, at, data)
@@ -72,10 +75,10 @@ local function append_event(kind, epoch, zone, at, data)
     'data', '{' .. data .. '}')
 end
 
-append_event('erased', epoch, record[3], now, '')
+append_event('erased', epoch, zone, now, '')
 local keys = redis.call('DEL', KEYS[1], KEYS[2], KEYS[3])
 redis.call('HSET', KEYS[1], 'fence', string.format('%.0f', tonumber(expected) + 1))
-if is_epoch(record[1] or '') then
+if is_name(record[1] or '') then
   local epochs = {record[1]}
   for former in string.gmatch(record[5] or '', '[%w_-]+') do
     if #epochs < 4 then epochs[#epochs + 1] = former end

@@ -33,6 +33,8 @@ package struct Problem: Error, HTTPResponseError {
     package var headers: HTTPFields = [:]
     /// The cause of an internal error. It goes to the log and never to the client.
     package var cause: String?
+    /// Redis is unavailable, so other requests would fail too.
+    package var isOutage = false
 
     package init(_ code: ErrorCode, status: Int, detail: String) {
         self.code = code

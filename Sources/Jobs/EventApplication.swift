@@ -128,8 +128,7 @@ extension JobService {
                 return self.applyStatus(
                     job, status, event, actor, attempt: attempt + 1, receivedAt: receivedAt)
             case .notAllowed, .overtaken:
-                return loop.makeFailedFuture(
-                    Refused(code: .unavailable, message: "The job is being changed concurrently. Try again."))
+                return loop.makeFailedFuture(Refused.changedConcurrently)
             case .noSuchJob, .notTheirs: return loop.makeSucceededFuture(Self.notCreatedYet)
             }
         }

@@ -15,6 +15,8 @@ package struct Refused: Error {
     package var tasks: [JobID] = []
     /// The internal cause of a failure: for the log only.
     package var cause: String?
+    /// Redis is unavailable, so other requests would fail too.
+    package private(set) var isOutage = false
 
     package static let noSuchJob = Refused(
         code: .notFound, message: "There is no such job, or you have no access to it.")
@@ -33,6 +35,7 @@ package struct Refused: Error {
         case let refused as Refused: self = refused
         case let error as RedisError where error.isOutage:
             self.init(code: .unavailable, message: "The service is temporarily unavailable. Try again shortly.")
+            self.isOutage = true
         case let error as RedisError where error.isMalformedData || error.isUnexpectedAnswer:
             self.init(
                 code: .internal,

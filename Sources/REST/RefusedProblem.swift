@@ -11,6 +11,7 @@ extension Problem {
         self.jobStatusID = refused.head
         self.tasks = refused.tasks
         self.cause = refused.cause
+        self.isOutage = refused.isOutage
         if refused.code == .unavailable { self.retryIn = .random(in: 500...3000) }
     }
 

@@ -2,6 +2,7 @@ import EnrouteWire
 import Foundation
 import LiveState
 import NIOCore
+import Redis
 import TestSupport
 import Testing
 
@@ -38,7 +39,7 @@ import Testing
 
             let all = try await lines()
             try #require(all.count == 2)
-            let id = try #require(try await streams.read(.access, from: .since(0)).get().last).id
+            let id = try #require(try await streams.read(.access, from: .since(0)).get().entries.last).id
             #expect(
                 all[1] == #"{"at":7,"entry":"a-1","gateway":"g","id":"\#(id)","job":"job-1","person":"anna","#
                     + #""role":"customer","session":"s1","type":"left","via":"token"}"#)
@@ -51,6 +52,25 @@ import Testing
             #expect(try await lines("--since", "\(time + 1)").isEmpty)
             let before = Date(timeIntervalSince1970: Double(time / 1000 - 1)).formatted(.iso8601)
             #expect(try await lines("--since", before) == all)
+        }
+    }
+
+    @Test func `entries after a malformed one are printed, and standard error has the number of malformed ones`()
+        async throws
+    {
+        try await withRedis { client, server in
+            let key = LiveStateSettings().keyspace.stream(.audit)
+            let count = AuditStreams.page + 5
+            let written = (1...count).map { number in
+                let fields = number == 3 ? ["hello", "world"] : ["type", "erased"]
+                return client.send(
+                    ["XADD", .text(key), .text("\(number)-0"), .text(fields[0]), .text(fields[1])])
+            }
+            try await EventLoopFuture.andAllSucceed(written.map { $0.map { _ in } }, on: client.eventLoop).get()
+            let outcome = try await CommandTests.run(
+                ["audit", "--stream", "audit"], environment: Self.environment(server.url))
+            #expect(outcome.code == 0 && outcome.output.split(separator: "\n").count == count - 1)
+            #expect(outcome.error.contains("enroute: 1 malformed entry was skipped"), "\(outcome.error)")
         }
     }
 

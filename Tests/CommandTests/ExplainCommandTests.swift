@@ -82,6 +82,29 @@ import Testing
         }
     }
 
+    @Test func `a delivery that is prepared has an arrival time, unless that is switched off`() async throws {
+        try await withRedis { client, server in
+            let (ledger, rider) = (JobLedger(ledger: client, settings: LiveStateSettings()), PersonID("rider-1")!)
+            let (job, place) = (JobID("job-8")!, Coordinate(latitude: 41.9, longitude: 12.48))
+            _ = try await ledger.create(
+                NewJob(
+                    job: job, kind: .delivery, customer: PersonID("anna")!, rider: rider,
+                    destination: Coordinate(latitude: 41.91, longitude: 12.51), vendor: PickupPlace(place: place),
+                    actor: PersonID("orders")!), epoch: "e"
+            ).get()
+            for status in [JobStatus.accepted, .preparing] {
+                _ = try await ledger.publish(status, of: job, by: rider, source: "rest").get()
+            }
+            for (setting, verdict) in [("on", "=> Arrival at "), ("off", "=> No arrival time: travel mode is not on.")]
+            {
+                let outcome = try await CommandTests.run(
+                    ["explain", "job-8"],
+                    environment: ["ENROUTE_REDIS_LIVE_URL": server.url, "ENROUTE_ETA_BEFORE_PICKUP": setting])
+                #expect(outcome.code == 0 && outcome.output.contains(verdict), "\(outcome)")
+            }
+        }
+    }
+
     @Test func `JSON has the same sections`() async throws {
         try await withRedis { client, server in
             try await Self.fill(client)
@@ -103,7 +126,7 @@ import Testing
             let shown = try await Self.explain(server.url, "job-7", "--positions", "--actor", "olga")
             #expect(shown.code == 0 && shown.output.contains("41.9"), "\(shown)")
             let entries = try await AuditStreams(ledger: client, settings: LiveStateSettings())
-                .read(.access, from: .since(0)).get()
+                .read(.access, from: .since(0)).get().entries
             #expect(entries.last?.value("type") == "explained" && entries.last?.value("person") == "olga")
             #expect(entries.last?.value("position") == "shown" && entries.count == 1)
             try await client.run("DEL", "access")

@@ -53,6 +53,18 @@ import Testing
         }
     }
 
+    @Test func `a full revocation list is reported with the time after which entries expire`() async throws {
+        try await withRedis { client, server in
+            let fill = "for i = 1, 100000 do redis.call('XADD', KEYS[1], '*', 'f', '') end"
+            try await client.run("EVAL", fill, "1", "control")
+            let outcome = try await CommandTests.run(
+                ["revoke", "user", "anna"], environment: ["ENROUTE_REDIS_LIVE_URL": server.url])
+            #expect(outcome.code == 69, "\(outcome)")
+            let hours = LiveStateSettings().revocationRetention / .seconds(3600)
+            #expect(outcome.error.contains("expire after \(Int(hours)) hours"), "\(outcome.error)")
+        }
+    }
+
     @Test func `a link that does not exist is not revoked, and the exit code says so`() async throws {
         try await withRedis { client, server in
             let secret = String(repeating: "7", count: 32)

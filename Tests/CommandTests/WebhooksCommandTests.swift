@@ -38,6 +38,22 @@ import Testing
         }
     }
 
+    @Test func `the list says why an endpoint fails, and that its waiting list is full although it responds`()
+        async throws
+    {
+        try await withRedis { client, server in
+            let added = try await Self.run(
+                ["add", "https://192.0.2.7/hooks"], server.url, ["ENROUTE_WEBHOOK_ALLOWED_NETWORKS": "192.0.2.0/24"])
+            let key = "staging:webhook:{\(try #require(added.output.firstMatch(of: /added (\S+)/)?.1))}"
+            #expect(try await Self.run(["list"], server.url).output.contains("    on; 0 waiting"))
+            let full = "100000 events are waiting; newer ones stay in the stream"
+            try await client.run("HSET", key, "last_error", full)
+            #expect(try await Self.run(["list"], server.url).output.contains("    failing: \(full); 0 waiting"))
+            try await client.run("HSET", key, "last_error", "status 500", "failing_since", "1795248617611")
+            #expect(try await Self.run(["list"], server.url).output.contains("    failing: status 500; 0 waiting"))
+        }
+    }
+
     @Test func `undelivered and replay say how many events remain, and how to get them`() async throws {
         try await withRedis { client, server in
             let added = try await Self.run(

@@ -19,7 +19,7 @@ import Testing
             facts.watching.feedSubscribers = .value(subscribers)
             facts.watching.eventSubscribers = .value(subscribers)
         }
-        let document = JobExplanation(facts, settings: LiveStateSettings(), freshness: .seconds(30)).document
+        let document = SampleFacts.explanation(of: facts)
         return try #require(document.sections.first { $0.name == "watching" })
     }
 

@@ -10,9 +10,7 @@ import Testing
             facts.watching.gateways = .value(
                 names.map { GatewayFacts(id: $0, at: SampleFacts.now - 30_000, health: .absent) })
         }
-        let document = JobExplanation(
-            facts, settings: LiveStateSettings(), freshness: .seconds(30), showsPosition: false
-        ).document
+        let document = SampleFacts.explanation(of: facts)
         return try #require(document.sections.first { $0.name == "watching" }).verdict
     }
 

@@ -11,10 +11,7 @@ import Testing
     private static func section(
         _ name: String, showsPosition: Bool = false, _ change: (inout JobFacts) -> Void = { _ in }
     ) throws -> Explanation.Section {
-        let document = JobExplanation(
-            SampleFacts.job(change), settings: LiveStateSettings(), freshness: .seconds(30),
-            showsPosition: showsPosition
-        ).document
+        let document = SampleFacts.explanation(of: SampleFacts.job(change), showsPosition: showsPosition)
         return try #require(document.sections.first { $0.name == name })
     }
 
@@ -389,7 +386,7 @@ import Testing
             $0.estimate = .failed(.refused(code: "NOPERM", message: "NOPERM no"))
             $0.record = .malformed(key: "job:{job-7}")
         }
-        let document = JobExplanation(facts, settings: LiveStateSettings(), freshness: .seconds(30)).document
+        let document = SampleFacts.explanation(of: facts)
         #expect(document.summary == document.sections.first { $0.name == "followers" }?.verdict)
         #expect(document.failures.map(\.role) == [.live, .live] && document.failures.map(\.outage) == [true, false])
         #expect(document.failures[1].reason.contains("install the access list"))

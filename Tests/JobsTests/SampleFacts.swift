@@ -1,5 +1,6 @@
 import EnrouteWire
 import Redis
+import Tracking
 
 @testable import Jobs
 @testable import LiveState
@@ -57,5 +58,13 @@ enum SampleFacts {
         (facts.liveKeys.master, facts.ledgerKeys.master) = ("127.0.0.1:1", "127.0.0.1:2")
         change(&facts)
         return facts
+    }
+
+    static func explanation(
+        of facts: JobFacts, early: EarlyArrival.Settings = .off, showsPosition: Bool = false
+    ) -> Explanation {
+        JobExplanation(
+            facts, settings: LiveStateSettings(), freshness: .seconds(30), early: early, showsPosition: showsPosition
+        ).document
     }
 }

@@ -8,7 +8,7 @@ import Testing
 @Suite struct WaitingTaskExplanationTests {
     private static func section(_ change: (inout JobFacts) -> Void) throws -> Explanation.Section {
         let facts = SampleFacts.job(change)
-        let document = JobExplanation(facts, settings: LiveStateSettings(), freshness: .seconds(30)).document
+        let document = SampleFacts.explanation(of: facts)
         return try #require(document.sections.first { $0.name == "job" })
     }
 

@@ -115,8 +115,8 @@ import Testing
             }
             let streams = AuditStreams(ledger: signed.client, settings: Self.settings)
             try await streams.append(.erased(Self.job, keys: 2, because: .arrived)).get()
-            #expect(try await streams.read(.audit, from: .since(0)).get().count == 1)
-            #expect(try await streams.read(.access, from: .since(0)).get().isEmpty)
+            #expect(try await streams.read(.audit, from: .since(0)).get().entries.count == 1)
+            #expect(try await streams.read(.access, from: .since(0)).get().entries.isEmpty)
             try await signed.subscriber.unsubscribe(Self.keyspace.events(of: Self.job))
             let log = RevocationLog(ledger: signed.client, settings: Self.settings)
             try await signed.subscriber.subscribe(Self.keyspace.control)

@@ -1,6 +1,7 @@
 import EnrouteWire
 import LiveState
 import NIOCore
+import Redis
 import TestSupport
 import Testing
 
@@ -17,17 +18,42 @@ import Testing
             try await EventLoopFuture.andAllSucceed(
                 written.map { streams.append($0) }, on: stage.client.eventLoop
             ).get()
-            let first = try await streams.read(.audit, from: .since(0)).get()
+            let page = try await streams.read(.audit, from: .since(0)).get()
+            let first = page.entries
             #expect(first.count == AuditStreams.page)
             let last = try #require(first.last)
-            let rest = try await streams.read(.audit, from: .after(id: last.id)).get()
+            #expect(page.next == .after(id: last.id))
+            let end = try await streams.read(.audit, from: .after(id: last.id)).get()
+            #expect(end.next == nil)
+            let rest = end.entries
             #expect((first + rest).map(\.fields) == written.map(\.fields))
             #expect((first + rest).map { $0.value("entry") } == (0..<count).map { "n-\($0)" })
-            let end = try #require(rest.last)
-            #expect(try await streams.read(.audit, from: .after(id: end.id)).get().isEmpty)
+            let newest = try #require(rest.last)
+            #expect(try await streams.read(.audit, from: .after(id: newest.id)).get().entries.isEmpty)
             let future = try await stage.now() + 3_600_000
-            #expect(try await streams.read(.audit, from: .since(future)).get().isEmpty)
-            #expect(try await streams.read(.access, from: .since(0)).get().isEmpty)
+            #expect(try await streams.read(.audit, from: .since(future)).get().entries.isEmpty)
+            #expect(try await streams.read(.access, from: .since(0)).get().entries.isEmpty)
+        }
+    }
+
+    @Test func `malformed entries are counted, and a page that contains some is not the last one`() async throws {
+        try await Stage.set { stage in
+            let streams = AuditStreams(ledger: stage.client, settings: stage.settings)
+            let key = stage.keyspace.stream(.audit)
+            // The newest entry of the first page is malformed too.
+            let written = (1...AuditStreams.page + 1).map { number in
+                [1, 500, AuditStreams.page].contains(number)
+                    ? stage.client.send(["XADD", .text(key), .text("\(number)-0"), "hello", "world"])
+                    : stage.client.send(["XADD", .text(key), .text("\(number)-0"), "type", "erased"])
+            }
+            try await EventLoopFuture.andAllSucceed(written.map { $0.map { _ in } }, on: stage.client.eventLoop).get()
+            let first = try await streams.read(.audit, from: .since(0)).get()
+            #expect(first.entries.count == AuditStreams.page - 3 && first.malformed == 3)
+            let next = try #require(first.next)
+            #expect(next == .after(id: "\(AuditStreams.page)-0"))
+            let second = try await streams.read(.audit, from: next).get()
+            #expect(second.entries.map(\.id) == ["\(AuditStreams.page + 1)-0"])
+            #expect(second.malformed == 0 && second.next == nil)
         }
     }
 

@@ -220,6 +220,26 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("zone", "not a zone!"), ("zone", String(repeating: "z", count: 65)), ("version", "1e400"), ("version", "-5"),
+        ("version", "nan"), ("version", "9999999999999999"),
+    ])
+    func `other systems receive the erasure of a job whose zone or version is malformed`(field: String, value: String)
+        async throws
+    {
+        try await Stage.set { stage in
+            try await stage.createJob()
+            try await stage.client.run("HSET", stage.jobKey, field, value)
+            let answer = try await stage.run(Scripts.eraseJob, keys: self.keys(stage), Self.arguments)
+            #expect(answer.array?.first == .integer(1))
+            let shard = HashSlot.of(Stage.job.text) % Keyspace.eventShards
+            let streams = EventStreams(ledger: stage.client, settings: stage.settings)
+            let event = try #require(try await streams.read(shard: shard, after: "0-0").last?.event)
+            #expect(event.kind == .erased && event.subject == Stage.job.text)
+            if field == "zone" { #expect(event.zone == nil) } else { #expect(event.version == 1) }
+        }
+    }
+
     @Test func `erase_job refuses a bad argument by name`() async throws {
         try await Stage.set { stage in
             try await stage.createJob()

@@ -132,6 +132,32 @@ import Testing
         }
     }
 
+    @Test func `the facts on which an early arrival time depends are read, and the card only while followers see it`()
+        async throws
+    {
+        try await withRedis { client, _ in
+            try await Self.fill(client, client)
+            for (name, value) in [
+                ("kind", "delivery"), ("status", "preparing"), ("accepted_at", "1795000000001"),
+                ("display", #"{"vehicle":"bicycle"}"#),
+            ] { try await client.run("HSET", "job:{job-7}", name, value) }
+            let card = "rider:{rome}:rider-1"
+            try await client.run("HSET", card, "card", #"{"vehicle":"foot"}"#)
+            let collector = Self.collector(client, client)
+            let facts = try await collector.facts(of: Stage.job)
+            #expect(facts.record.value?.acceptedAt == 1_795_000_000_001)
+            #expect(facts.record.value?.display?.vehicle == .bicycle)
+            #expect(facts.riderCard.value?.vehicle == .foot)
+            try await client.run("HSET", card, "card", "")
+            #expect(try await collector.facts(of: Stage.job).riderCard == .absent)
+            try await client.run("HSET", card, "card", "!")
+            let malformed = try await collector.facts(of: Stage.job)
+            #expect(malformed.malformed.map(\.key) == [card])
+            try await client.run("HSET", "job:{job-7}", "status", "delivered")
+            #expect(try await collector.facts(of: Stage.job).riderCard == .absent)
+        }
+    }
+
     private static let link = "link:{" + String(repeating: "b", count: 32) + "}"
 
     /// Each key, a command that fills it with garbage (`!`), and whether the explanation of the rider reads it.
@@ -216,6 +242,36 @@ import Testing
             let gateways = try #require(facts.gateways.value)
             #expect(gateways.map(\.followers) == [.value(2), .value(2)] && gateways.map(\.departed) == [1, 2])
             #expect(gateways.map(\.currentFollowers) == [1, 0] && facts.followers == 1)
+        }
+    }
+
+    @Test func `a follower that joined after its gateway's report is not subtracted when it leaves`() async throws {
+        try await withRedis { client, _ in
+            let (registry, report) = (GatewayRegistry(live: client, settings: Self.settings), Int64(1_795_000_005_000))
+            let facts = Array(#"{"name":"g1","state":"serving"}"#.utf8)
+            try await registry.report("g1-x", facts, followed: [Stage.job: 2], now: report).get()
+            let streams = AuditStreams(ledger: client, settings: Self.settings)
+            // When each session followed and left, in ms after the report. The report counts the first and the last.
+            let sessions: [(name: String, changes: [Int64])] = [
+                ("stays", [-5_000]), ("brief", [1_000, 2_000]), ("twice", [1_500, 2_500, 3_000, 3_500]),
+                ("left", [-4_000, -3_000]), ("returned", [-2_000, 1_000, 2_000, 3_000]),
+            ]
+            let entries = sessions.flatMap { name, changes in
+                let access = FollowedAccess(
+                    job: Stage.job, person: PersonID("anna")!, role: "customer", credential: .token, link: nil,
+                    session: name)
+                return changes.enumerated().map { index, change in
+                    (entry: index.isMultiple(of: 2) ? access.followed : access.left, at: report + change)
+                }
+            }
+            for (entry, at) in entries.sorted(by: { $0.at < $1.at }) {
+                var entry = entry
+                entry.stamp(gateway: "g1", at: at, number: "n")
+                try await streams.append(entry).get()
+            }
+            let watching = try await Self.collector(client, client).facts(of: Stage.job).watching
+            #expect(watching.gateways.value?.map(\.departed) == [1] && watching.followers == 1)
+            #expect(watching.sessions.value?.map(\.session) == ["stays"])
         }
     }
 

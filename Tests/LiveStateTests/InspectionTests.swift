@@ -171,6 +171,9 @@ import Testing
         Fault(.ledger, "waits for too many", .replicas, .error, "CONFIG SET min-replicas-to-write 1") {
             $0.settings?["min-replicas-to-write"] = "2"
         },
+        Fault(.ledger, "a frozen replica", .replicas, .error, "CONFIG SET min-replicas-to-write 0") {
+            $0.info["min_slaves_good_slaves"] = "0"
+        },
     ]
 
     /// Ten others and a replica are connected, and a gateway opens 13 connections.
@@ -245,6 +248,18 @@ import Testing
         let finding = facts.livePersistence(in: .production)
         #expect(finding.severity == .ok)
         #expect(finding.what == "No snapshot has been written to disk since the server started.")
+    }
+
+    @Test(arguments: [("0", Finding.Severity.error), ("1", .ok)])
+    func `without the settings, a ledger that has no recent replica is still an error`(
+        recent: String, severity: Finding.Severity
+    ) {
+        var facts = Self.good(.ledger)
+        (facts.settings, facts.info["min_slaves_good_slaves"]) = (nil, recent)
+        let finding = facts.findings(in: .production).first { $0.subject == .replicas }
+        #expect(finding?.severity == severity, "\(finding as Any)")
+        let words = "Writes require replicas, but only 0 of 1 connected ones have answered recently."
+        #expect(severity == .ok || finding?.what == words)
     }
 
     @Test func `one instance for both roles is an error in production, and ok in development`() {

@@ -164,6 +164,33 @@ import Testing
         }
     }
 
+    @Test func `copying continues with the next change of a zone whose cursor is malformed, and stops no other zone`()
+        async throws
+    {
+        try await ZoneStage.set { stage in
+            let streams = EventStreams(ledger: stage.client, settings: stage.base.settings)
+            let forwarder = EventForwarder(streams, holder: "gateway-1")
+            try await forwarder.copyRiderChanges()
+            let hamburg = ZoneID("hamburg")!
+            func describe(isApproved: Bool) async throws {
+                _ = try await stage.riders.describe(
+                    ZoneStage.other, in: hamburg, isApproved: isApproved, capacity: 1, by: ZoneStage.service
+                ).get()
+            }
+            try await describe(isApproved: true)
+            try await forwarder.copyRiderChanges()
+            try await stage.client.run("HSET", stage.keyspace.eventCursors, hamburg.text, "malformed")
+            try await stage.describe()
+            try await forwarder.copyRiderChanges()
+            let subjects = [ZoneStage.other.text, ZoneStage.rider.text]
+            #expect(try await self.events(stage.base).map(\.subject).sorted() == subjects.sorted())
+            try await describe(isApproved: false)
+            try await forwarder.copyRiderChanges()
+            let repaired = try await self.events(stage.base).map(\.subject)
+            #expect(repaired.sorted() == (subjects + [ZoneStage.other.text]).sorted())
+        }
+    }
+
     @Test func `while a shard fails, the changes before the failure are copied once, and none is missed`() async throws
     {
         try await ZoneStage.set { stage in

@@ -72,6 +72,33 @@ import Testing
         }
     }
 
+    @Test func `a malformed record of one rider does not hide that another rider with a task is unreachable`()
+        async throws
+    {
+        try await ZoneStage.set { stage in
+            try await stage.online(ZoneStage.other)
+            try await stage.client.run(
+                "HSET", stage.keyspace.rider(ZoneStage.other, in: ZoneStage.zone), "heartbeat", "malformed")
+            try await stage.online()
+            _ = try await stage.assign(ZoneStage.jobs[0])
+            let hasty = Riders(ledger: stage.client, settings: ZoneStage.hasty)
+            var found: [PersonID: Riders.Expiry] = [:]
+            _ = try await eventually {
+                // The riders went online with the default settings, so their checks are due much later.
+                for rider in [ZoneStage.rider, ZoneStage.other] {
+                    try await stage.client.run("ZADD", stage.due, "1", rider.text)
+                }
+                for (rider, expiry) in try await hasty.sweep(ZoneStage.zone).get() { found[rider] = expiry }
+                return found[ZoneStage.rider] != .unchanged
+            }
+            #expect(found[ZoneStage.other] == .unchanged)
+            guard case .unreachableWithTasks([ZoneStage.jobs[0]], _)? = found[ZoneStage.rider] else {
+                Issue.record("\(found)")
+                return
+            }
+        }
+    }
+
     @Test func `of some riders, those who are online are found: also those with a task, and no unknown ones`()
         async throws
     {

@@ -4,23 +4,27 @@ internal import Access
 internal import EnrouteWire
 package import LiveState
 internal import Redis
+package import Tracking
 
 /// Decides what the facts about a job mean.
 package struct JobExplanation: Sendable {
     let facts: JobFacts
     let settings: LiveStateSettings
     let freshness: Duration
+    let early: EarlyArrival.Settings
     let showsPosition: Bool
     let time: ExplainedTime
 
     /// - Parameters:
     ///   - freshness: age from which a position is stale.
+    ///   - early: how long preparation and pickup take.
     ///   - showsPosition: whether the coordinates are included. The caller records that in the audit trail.
     package init(
-        _ facts: JobFacts, settings: LiveStateSettings, freshness: Duration, showsPosition: Bool = false
+        _ facts: JobFacts, settings: LiveStateSettings, freshness: Duration, early: EarlyArrival.Settings,
+        showsPosition: Bool = false
     ) {
         (self.facts, self.settings, self.freshness) = (facts, settings, freshness)
-        self.showsPosition = showsPosition
+        (self.early, self.showsPosition) = (early, showsPosition)
         self.time = ExplainedTime(now: facts.now)
     }
 
@@ -48,7 +52,7 @@ package struct JobExplanation: Sendable {
     }
 
     /// The state and the verdict of a section that needs a value which could not be read; `nil` if it could.
-    func missing<Value>(_ reading: Reading<Value>, _ role: RedisRole) -> (Explanation.State, String)? {
+    func missing<Value>(_ reading: LiveState.Reading<Value>, _ role: RedisRole) -> (Explanation.State, String)? {
         switch reading {
         case .value, .absent: nil
         case .malformed(let key): (.attention, "The data in \(key) is malformed; Enroute ignores or refuses it.")

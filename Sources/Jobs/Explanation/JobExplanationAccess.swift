@@ -33,7 +33,10 @@ extension JobExplanation {
         facts += links.map(\.fact)
         let valid = links.count { $0.isValid }
         if valid > 0 { seeing.append(.count(valid, "tracking link")) }
-        if self.facts.links.isEmpty {
+        let unreadable = self.missing(self.facts.watching.sessions, .ledger)
+        if unreadable != nil {
+            facts.append(.init("links", "unknown, because the audit trail could not be read"))
+        } else if self.facts.links.isEmpty {
             facts.append(.init("links", "none was opened recently; others are not listed"))
         }
         if let error = self.facts.revocations.error {
@@ -44,6 +47,7 @@ extension JobExplanation {
                 "visibility", title, facts, .attention,
                 "Only operations and services may see it: the job was revoked at \(self.time.moment(at)).")
         }
+        if let (state, verdict) = unreadable { return .init("visibility", title, facts, state, verdict) }
         // A token that was issued later is valid, so the person may be able to see the job after all.
         let isRefused = facts.contains { ["customer", "rider"].contains($0.name) && $0.value == .flag(false) }
         return .init(

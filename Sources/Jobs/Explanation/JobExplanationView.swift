@@ -23,7 +23,8 @@ extension JobExplanation {
         self.record.map { record in
             JobView(
                 JobLedger.Recovery(record: record), self.feed,
-                self.facts.verdicts.value?.summary ?? ValidationSummary(), now: self.now, freshness: self.freshness)
+                self.facts.verdicts.value?.summary ?? ValidationSummary(), card: self.facts.riderCard.value,
+                early: self.early, now: self.now, freshness: self.freshness)
         }
     }
 
@@ -117,16 +118,19 @@ extension JobExplanation {
         if let geocoded = record.geocoded {
             facts.append(.init("geocoding", geocoded.state.rawValue, .text(geocoded.state.rawValue)))
         }
+        if let view, view.early != nil, let estimate = view.snapshot.eta, let arrivesAt = estimate.arrivesAt {
+            facts += self.origin(of: estimate) + [self.arrival(at: arrivesAt)]
+            return .init(
+                "eta", title, facts, .ok,
+                "Arrival at \(self.time.moment(arrivesAt)), estimated from the status and the distance, because the "
+                    + "rider has sent no position yet.")
+        }
         guard let stored = self.facts.estimate.value else {
             let (state, verdict) = self.verdictWithoutEstimate(record)
             return .init("eta", title, facts, state, verdict)
         }
         let estimate = stored.estimate
-        facts.append(.init("calculated", self.time.moment(estimate.at), .number(estimate.at)))
-        if let source = estimate.source { facts.append(.init("source", source, .text(source))) }
-        if let confidence = estimate.confidence?.rawValue {
-            facts.append(.init("confidence", confidence, .text(confidence)))
-        }
+        facts += self.origin(of: estimate)
         if stored.fence != self.facts.travel.value?.fence {
             return .init(
                 "eta", title, facts, .ok, "The stored arrival time belongs to an earlier travel mode and is not shown.")
@@ -137,11 +141,28 @@ extension JobExplanation {
                 ? "No arrival time: no provider answered and it cannot be estimated." : "It is being recalculated."
             return .init("eta", title, facts, .attention, text)
         }
-        facts.append(.init("arrives", self.time.moment(arrivesAt), .number(arrivesAt)))
+        guard self.view?.snapshot.eta?.arrivesAt != nil else {
+            return .init(
+                "eta", title, facts, .attention, "The stored arrival time is not shown: there is no recent position.")
+        }
+        facts.append(self.arrival(at: arrivesAt))
         let source = estimate.source.map { $0 == "built_in" ? "straight-line distance (built_in)" : $0 } ?? "unknown"
         return .init(
             "eta", title, facts, .ok,
             "Arrival at \(self.time.moment(arrivesAt)), by \(source), calculated \(self.time.distance(estimate.at)).")
+    }
+
+    private func arrival(at time: Int64) -> Explanation.Fact {
+        .init("arrives", self.time.moment(time), .number(time))
+    }
+
+    private func origin(of estimate: ArrivalEstimate) -> [Explanation.Fact] {
+        var facts = [Explanation.Fact("calculated", self.time.moment(estimate.at), .number(estimate.at))]
+        if let source = estimate.source { facts.append(.init("source", source, .text(source))) }
+        if let confidence = estimate.confidence?.rawValue {
+            facts.append(.init("confidence", confidence, .text(confidence)))
+        }
+        return facts
     }
 
     private func verdictWithoutEstimate(_ record: JobRecord) -> (Explanation.State, String) {

@@ -79,6 +79,9 @@ package struct RiderExplanation: Sendable {
         if let key = self.facts.isInPool.malformedKey {
             return .init("availability", "Availability", facts, .attention, "The data in \(key) is malformed.")
         }
+        if let error = self.facts.isInPool.error {
+            return .init("availability", "Availability", facts, .unknown, error.verdict(about: .ledger))
+        }
         let isInPool = self.facts.isInPool.value == true
         facts.append(.init("in_pool", isInPool ? "yes" : "no", .flag(isInPool)))
         let refusals = self.reasonsAgainstTasks(record)

@@ -135,7 +135,8 @@ package struct EventForwarder: Sendable {
 
     // MARK: riders
 
-    /// Copies the changes of all zones' riders since the last time. The first time, it starts with the next change.
+    /// Copies the changes of all zones' riders since the last time. The first time, it starts with the next change. It also
+    /// does so in a zone whose cursor is malformed, because it is unknown which changes were copied.
     package func copyRiderChanges() async throws {
         let ledger = self.streams.ledger
         let zones: [ZoneID] = ledger.names(
@@ -145,17 +146,13 @@ package struct EventForwarder: Sendable {
         let pairs = try await ledger.send(["HGETALL", .text(key)]).get().array?.compactMap(\.text) ?? []
         var cursors: [String: String] = [:]
         for index in stride(from: 0, to: pairs.count - 1, by: 2) { cursors[pairs[index]] = pairs[index + 1] }
-        if cursors[Self.begun] == nil {
-            for zone in zones {
-                let log = self.keyspace.changeLog(of: zone)
-                let answer = ledger.send(["XREVRANGE", .text(log), "+", "-", "COUNT", "1"])
-                    .skippingMalformedData(as: .array([]))
-                guard let newest = StreamEntry.all(try await answer.get()).first?.id else { continue }
-                cursors[zone.text] = newest
-                try await self.storeCursor(newest, of: zone)
-            }
-            _ = try await ledger.send(["HSET", .text(key), .text(Self.begun), "1"]).get()
+        let hasBegun = cursors[Self.begun] != nil
+        for zone in zones {
+            let isMalformed = cursors[zone.text].map { !$0.isStreamID } ?? false
+            if isMalformed { ledger.refuse(key, by: "HGETALL") }
+            if isMalformed || !hasBegun { cursors[zone.text] = try await self.moveCursorToNewest(of: zone) }
         }
+        if !hasBegun { _ = try await ledger.send(["HSET", .text(key), .text(Self.begun), "1"]).get() }
         let known = cursors
         let listed = Array(zones.prefix(Self.maxZones))
         for start in stride(from: 0, to: listed.count, by: Self.zonesAtOnce) {
@@ -200,6 +197,16 @@ package struct EventForwarder: Sendable {
             guard entries.count == EventStreams.page else { return }
             cursor = copied
         }
+    }
+
+    /// Copying continues with the next change of a zone.
+    private func moveCursorToNewest(of zone: ZoneID) async throws -> String {
+        let log = self.keyspace.changeLog(of: zone)
+        let answer = self.streams.ledger.send(["XREVRANGE", .text(log), "+", "-", "COUNT", "1"])
+            .skippingMalformedData(as: .array([]))
+        let newest = StreamEntry.all(try await answer.get()).first?.id ?? "0-0"
+        try await self.storeCursor(newest, of: zone)
+        return newest
     }
 
     private func storeCursor(_ id: String, of zone: ZoneID) async throws {

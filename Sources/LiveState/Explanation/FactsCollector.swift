@@ -64,6 +64,9 @@ package struct FactsCollector: Sendable {
             facts.riderZone = try await self.zone(of: rider)
             if let zone = facts.riderZone.value {
                 facts.isRiderJoining = try await self.isJoining(rider, in: zone)
+                if facts.record.value?.status.showsRider == true {
+                    facts.riderCard = try await self.card(of: rider, in: zone)
+                }
             }
         }
         facts.conclusions = try await self.conclusions(about: job)
@@ -116,7 +119,7 @@ package struct FactsCollector: Sendable {
     func record(of job: JobID) -> EventLoopFuture<Reading<JobRecord>> {
         let key = self.keyspace.job(job)
         return self.ledger.reading(
-            JobRecord.query(JobRecord.briefFields, of: key), of: key, isAbsent: JobRecord.isMissing
+            JobRecord.query(JobRecord.listedFields, of: key), of: key, isAbsent: JobRecord.isMissing
         ) { JobRecord(answer: $0) }
     }
 

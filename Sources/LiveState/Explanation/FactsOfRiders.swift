@@ -59,6 +59,15 @@ extension FactsCollector {
         }.get()
     }
 
+    func card(of rider: PersonID, in zone: ZoneID) async throws -> Reading<RiderCard> {
+        let key = self.keyspace.rider(rider, in: zone)
+        return try await self.ledger.reading(
+            ["HGET", .text(key), "card"], of: key, isAbsent: { $0.isEmpty || $0.text == "" }
+        ) {
+            $0.text.flatMap { RiderCard(stored: $0) }
+        }.get()
+    }
+
     private func newestJobs(of rider: PersonID) async throws -> Reading<[JobID]> {
         let key = self.keyspace.jobs(ofRider: rider)
         return try await self.ledger.reading(

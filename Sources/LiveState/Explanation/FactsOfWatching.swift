@@ -21,7 +21,7 @@ extension FactsCollector {
             facts.eventSubscribers = try await self.subscribers(of: self.keyspace.events(of: job), at: self.ledger)
             let trail = try await self.trail(expected: reported) { $0.job == job }
             (facts.sessions, facts.sessionsSince) = (trail.sessions, trail.since)
-            facts.gateways = facts.gateways.map { $0.map { $0.without(trail.departures) } }
+            facts.gateways = facts.gateways.map { $0.map { $0.without(trail.departed.values) } }
             guard facts.isContradictory else { break }
         }
         return facts
@@ -92,12 +92,18 @@ extension FactsCollector {
         }.get()
     }
 
+    /// What a session followed.
+    private struct Followed: Hashable {
+        var session: String
+        var job: JobID
+    }
+
     /// What the newest entries of the stream `access` say about a job or a rider.
     private struct Trail {
         /// Sessions that follow a job.
         var sessions: Reading<[SessionFacts]> = .value([])
-        /// Sessions that have stopped, with the time at which they did as `since`.
-        var departures: [SessionFacts] = []
+        /// The entries of sessions that have stopped, newest first.
+        var departed: [Followed: [Passage]] = [:]
         /// The time of the oldest entry that was read; `nil` when the whole stream was read.
         var since: Int64?
     }
@@ -108,10 +114,6 @@ extension FactsCollector {
     /// - Parameter expected: the number of sessions that gateways report; the search stops when it has found as many.
     ///   `nil` if unknown.
     private func trail(expected: Int?, _ isMeant: (SessionFacts) -> Bool) async throws -> Trail {
-        struct Followed: Hashable {
-            var session: String
-            var job: JobID
-        }
         let key = self.keyspace.stream(.access)
         var (trail, found, decided) = (Trail(), [SessionFacts](), Set<Followed>())
         var end = "+"
@@ -125,12 +127,17 @@ extension FactsCollector {
             }
             let stored = entries.compactMap { AuditStreams.StoredEntry($0) }
             for entry in stored {
-                guard let session = SessionFacts(entry), isMeant(session),
-                    decided.insert(.init(session: session.session, job: session.job)).inserted
-                else { continue }
+                guard let session = SessionFacts(entry), isMeant(session) else { continue }
+                let followed = Followed(session: session.session, job: session.job)
+                let passage = Passage(
+                    gateway: session.gateway, at: session.since, hasLeft: entry.value("type") == "left")
+                guard decided.insert(followed).inserted else {
+                    trail.departed[followed]?.append(passage)
+                    continue
+                }
                 switch entry.value("type") {
                 case "followed" where found.count < Self.maxSessions: found.append(session)
-                case "left": trail.departures.append(session)
+                case "left": trail.departed[followed] = [passage]
                 default: break
                 }
             }
@@ -180,11 +187,23 @@ extension WatchingFacts {
     }
 }
 
+/// A session started to follow a job, or left it.
+private struct Passage {
+    var gateway: String
+    /// By the gateway's clock, ms since the epoch.
+    var at: Int64
+    var hasLeft: Bool
+}
+
 extension GatewayFacts {
-    /// The facts with the sessions that have left since the report. Both times are by the gateway's clock.
-    fileprivate func without(_ departures: [SessionFacts]) -> GatewayFacts {
+    /// The facts with the sessions that have left since the report. Both times are by the gateway's clock. A session that
+    /// started to follow after the report is not counted in it.
+    fileprivate func without(_ sessions: some Sequence<[Passage]>) -> GatewayFacts {
         var facts = self
-        facts.departed = departures.count { $0.gateway == self.health.value?.name && $0.since > self.at }
+        facts.departed = sessions.count { passages in
+            let name = self.health.value?.name
+            return passages.last { $0.gateway == name && $0.at > self.at }?.hasLeft == true
+        }
         return facts
     }
 }

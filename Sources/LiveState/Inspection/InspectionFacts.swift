@@ -80,7 +80,9 @@ extension RedisFacts {
         return used > bound
     }
     package var evictionPolicy: String? { self.info["maxmemory_policy"] ?? self.settings?["maxmemory-policy"] }
-    /// Replicas required for a write; INFO shows the setting only when it is not 0.
+    /// Replicas that have recently acknowledged what they received. INFO has the field only when writes require replicas.
+    package var recentReplicas: Int64? { self.number("min_slaves_good_slaves") }
+    /// Replicas required for a write.
     package var replicasToWrite: Int64? { self.settings?["min-replicas-to-write"].flatMap { Int64($0) } }
 
     /// Whether every change is appended to a file.

@@ -168,16 +168,30 @@ extension RedisFacts {
                 ? "Redis refuses every change (OOM)." : "Redis evicts jobs, or refuses every change.")
     }
 
+    /// Redis refuses every change, because too few replicas acknowledge what they receive.
+    private var ledgerWithoutReplicas: Finding? {
+        let recent = self.recentReplicas
+        // If INFO has the field, the setting is at least 1.
+        guard let needed = self.replicasToWrite ?? recent.map({ _ in 1 }), needed > recent ?? self.replicas else {
+            return nil
+        }
+        let available = recent ?? self.replicas
+        let isSilent = available < self.replicas
+        return self.finding(
+            .error, .replicas,
+            "Writes require \(self.replicasToWrite == nil ? "replicas" : "\(needed) replicas"), but "
+                + (isSilent
+                    ? "only \(available) of \(self.replicas) connected ones have answered recently."
+                    : "\(available) are connected."),
+            why: "Redis refuses every change (NOREPLICAS).",
+            remedy: (isSilent ? "check the replicas and the network to them" : "start the replicas")
+                + "; or, as a temporary measure, " + self.setting("min-replicas-to-write", "\(available)"))
+    }
+
     private func ledgerReplicas(in mode: DeploymentMode) -> Finding? {
         guard self.isMaster == true else { return nil }
+        if let refusal = self.ledgerWithoutReplicas { return refusal }
         let needed = self.replicasToWrite
-        if let needed, needed > self.replicas {
-            return self.finding(
-                .error, .replicas, "Writes require \(needed) replicas, but \(self.replicas) are connected.",
-                why: "Redis refuses every change (NOREPLICAS).",
-                remedy: "start the replicas; or, as a temporary measure, "
-                    + self.setting("min-replicas-to-write", "\(self.replicas)"))
-        }
         if self.replicas == 0 {
             return self.finding(
                 mode == .production ? .warning : .ok, .replicas, "No replica is connected.",

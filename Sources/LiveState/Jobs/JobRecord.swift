@@ -101,14 +101,10 @@ extension JobRecord {
         "accepted_at", "metadata", "customer_note", "reporter", "recipient", "reporter_since",
     ]
 
-    /// The fields without those that only the readers of a single job need: its revision, display, acceptance,
-    /// metadata, the customer's note, the reporter and since when, and the recipient.
-    static let briefFields = Self.fields.prefix(14)
-
-    /// The fields that lists of jobs need: all but the last five.
+    /// The fields that lists of jobs and explanations need: all but the last five.
     static let listedFields = Self.fields.prefix(17)
 
-    /// Reads fields of a record without a script: `Self.fields`, `Self.listedFields` or `Self.briefFields`.
+    /// Reads fields of a record without a script: `Self.fields` or `Self.listedFields`.
     static func query<Names: Sequence<String>>(_ fields: Names, of key: String) -> RedisCommand {
         RedisCommand([.text("HMGET"), .text(key)] + fields.map { .text($0) })
     }
@@ -125,10 +121,10 @@ extension JobRecord {
         return zip(Self.fields, values).allSatisfy { name, value in name == "fence" || value == .null }
     }
 
-    /// - Parameter fields: the twenty-two fields of `state` in the reply of recover_job, or the first fourteen or seventeen.
+    /// - Parameter fields: the twenty-two fields of `state` in the reply of recover_job, or the first seventeen.
     init?(_ fields: [RESPValue]) {
         let texts = fields.compactMap(\.text)
-        guard texts.count == fields.count, [14, 17, 22].contains(texts.count), let kind = JobKind(rawValue: texts[0]),
+        guard texts.count == fields.count, [17, 22].contains(texts.count), let kind = JobKind(rawValue: texts[0]),
             let customer = PersonID(texts[1]),
             let rider = optional(texts[2], { PersonID($0) }), let zone = optional(texts[3], { ZoneID($0) }),
             let status = JobStatus(rawValue: texts[6]), let statusAt = texts[7].timestamp, texts[8].isNonce,
@@ -154,7 +150,6 @@ extension JobRecord {
         self.reached = reached
         // A member that cannot be parsed makes the whole record malformed.
         guard texts[4].isEmpty || self.destination != nil || self.geocoded != nil else { return nil }
-        guard texts.count >= 17 else { return }
         guard let revision = optional(texts[14], \.fence),
             let display = optionalJSON(texts[15], { JobDisplay(json: $0) }),
             let acceptedAt = optional(texts[16], \.timestamp)

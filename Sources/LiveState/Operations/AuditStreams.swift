@@ -50,25 +50,40 @@ package struct AuditStreams: Sendable {
         case after(id: String)
     }
 
-    /// The oldest entries from `start`, at most `page`.
-    package func read(_ stream: AuditEntry.Stream, from start: Start) -> EventLoopFuture<[StoredEntry]> {
+    /// The entries of one read, oldest first.
+    package struct Page: Sendable, Hashable {
+        package var entries: [StoredEntry]
+        /// Number of malformed entries, which were skipped.
+        package var malformed: Int
+        /// Where the next page starts; `nil` if this is the last one.
+        package var next: Start?
+    }
+
+    /// The oldest entries from `start`: `page`, the malformed ones included.
+    package func read(_ stream: AuditEntry.Stream, from start: Start) -> EventLoopFuture<Page> {
         let first =
             switch start {
             case .since(let time): String(time)
             case .after(let id): "(" + id
             }
-        return self.entries(
+        return self.page(
             ["XRANGE", .text(self.settings.keyspace.stream(stream)), .text(first), "+", "COUNT", .integer(Self.page)],
             of: self.settings.keyspace.stream(stream))
     }
 
-    /// Skips and reports malformed entries, so that one of them does not hide the rest.
     func entries(_ command: RedisCommand, of key: String) -> EventLoopFuture<[StoredEntry]> {
+        self.page(command, of: key).map(\.entries)
+    }
+
+    /// Skips and reports malformed entries, so that one of them does not hide the rest.
+    private func page(_ command: RedisCommand, of key: String) -> EventLoopFuture<Page> {
         self.send(command, to: key).map { answer in
-            let entries = answer.array ?? []
-            let valid = entries.compactMap { StoredEntry($0) }
-            if valid.count < entries.count { self.ledger.refuse(key, by: command.verb) }
-            return valid
+            let stored = answer.array ?? []
+            let valid = stored.compactMap { StoredEntry($0) }
+            if valid.count < stored.count { self.ledger.refuse(key, by: command.verb) }
+            let last = stored.count < Self.page ? nil : stored.last?.array?.first?.text
+            return Page(
+                entries: valid, malformed: stored.count - valid.count, next: last.map { .after(id: $0) })
         }
     }
 

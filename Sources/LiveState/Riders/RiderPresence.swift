@@ -139,7 +139,10 @@ extension Riders {
         }.flatMap { answer in
             let riders: [PersonID] = self.ledger.names(
                 answer, of: self.keyspace.due(in: zone), by: "ZRANGEBYSCORE")
-            let checks = riders.map { rider in self.expire(rider, in: zone).map { (rider: rider, expiry: $0) } }
+            let checks = riders.map { rider in
+                self.expire(rider, in: zone).skippingMalformedData(as: .unchanged)
+                    .map { (rider: rider, expiry: $0) }
+            }
             return EventLoopFuture.whenAllSucceed(checks, on: self.eventLoop)
         }
     }

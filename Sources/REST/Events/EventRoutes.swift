@@ -65,13 +65,13 @@ extension Routes {
             do {
                 let event = try event.mapError { self.problem($0) }.get()
                 if let outage {
-                    // Redis is unavailable. Otherwise each remaining event would wait for its own timeout.
+                    // Otherwise each remaining event would wait for its own timeout.
                     self.eventCounts.add(.eventsFailed)
                     throw outage
                 }
                 results.append(try await self.process(event, grant))
             } catch let problem as Problem {
-                if problem.code == .unavailable { outage = problem }
+                if problem.isOutage { outage = problem }
                 problem.log("event of a batch failed with an internal error", logger)
                 results.append(EventResult(problem, try? event.get()))
             }

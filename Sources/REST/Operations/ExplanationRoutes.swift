@@ -21,7 +21,7 @@ extension Routes {
         let job = try self.job(context, grant)
         let facts = try await self.services.facts.facts(of: job)
         let explanation = JobExplanation(
-            facts, settings: self.settings.liveState, freshness: self.settings.freshness
+            facts, settings: self.settings.liveState, freshness: self.settings.freshness, early: self.jobs.early
         ).document
         guard explanation.found != false else { throw Problem(Refused.noSuchJob) }
         self.services.audit(.explained(.job(job), to: grant.person, via: "rest"))

@@ -20,7 +20,7 @@ struct AuditCommand: AsyncParsableCommand {
             Uses the same configuration as serve. It reads the ledger Redis and changes nothing. Each line contains the
             fields that the gateway wrote, and the id that Redis assigned: it begins with the time in ms since the epoch.
             "at" is the time by the gateway's clock. Two lines with the same "entry" are one entry that was written twice,
-            because Redis's reply was lost.
+            because Redis's reply was lost. Malformed entries are skipped; their number is printed to standard error.
 
             Examples:
               enroute audit --stream access --job visit-1
@@ -70,15 +70,18 @@ struct AuditCommand: AsyncParsableCommand {
     }
 
     private func print(_ streams: AuditStreams) async throws {
-        var start = AuditStreams.Start.since(self.since)
-        while true {
-            let page = try await streams.read(self.stream, from: start).get()
-            for entry in page where self.job == nil || entry.value("job") == self.job?.text {
+        var start: AuditStreams.Start? = .since(self.since)
+        var malformed = 0
+        while let from = start {
+            let page = try await streams.read(self.stream, from: from).get()
+            for entry in page.entries where self.job == nil || entry.value("job") == self.job?.text {
                 say(try AuditLine(entry).json())
             }
-            guard page.count == AuditStreams.page, let last = page.last else { return }
-            start = .after(id: last.id)
+            malformed += page.malformed
+            start = page.next
         }
+        guard malformed > 0 else { return }
+        Output.complain("enroute: \(malformed) malformed \(malformed == 1 ? "entry was" : "entries were") skipped\n")
     }
 }
 

@@ -17,6 +17,7 @@ extension ProcessConfiguration {
         var state = LiveStateSettings()
         state.keyspace = try self.keyspace()
         state.positionLifetime = try self.seconds("ENROUTE_TRACKING_POSITION_LIFETIME_SECONDS")
+        state.maxSharingDuration = try self.seconds("ENROUTE_TRACKING_MAX_SHARING_SECONDS")
         state.heartbeatTimeout = try self.seconds("ENROUTE_RIDER_HEARTBEAT_TIMEOUT_SECONDS")
         state.autoOfflineDelay = try self.seconds("ENROUTE_RIDER_AUTO_OFFLINE_AFTER_SECONDS")
         state.accessEntries = try self.integer("ENROUTE_AUDIT_ACCESS_MAX_ENTRIES")
@@ -97,6 +98,7 @@ struct ExplainCommand: AsyncParsableCommand {
             )
             let state = try configuration.explainedState()
             let freshness = try configuration.seconds("ENROUTE_TRACKING_STALE_AFTER_SECONDS")
+            let early = try configuration.earlyArrivals()
             let (live, ledger) = (try await Self.client(addresses.live), try await Self.client(addresses.ledger))
             defer {
                 live.stop()
@@ -111,7 +113,7 @@ struct ExplainCommand: AsyncParsableCommand {
                 if self.positions { try await self.record(job, AuditStreams(ledger: ledger, settings: state)) }
                 explanation =
                     JobExplanation(
-                        try await collector.facts(of: job), settings: state, freshness: freshness,
+                        try await collector.facts(of: job), settings: state, freshness: freshness, early: early,
                         showsPosition: self.positions
                     ).document
             case .rider(let rider):

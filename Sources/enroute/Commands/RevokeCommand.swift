@@ -90,8 +90,8 @@ struct RevokeCommand: AsyncParsableCommand {
             .revoke(subject, by: PersonID(self.actor)!, because: self.reason).get()
         guard answer.value == .revoked else {
             throw Unavailable(
-                description: "The revocation list is full; nothing was revoked. Entries expire after 48 hours, or "
-                    + "after ENROUTE_JOB_RETENTION_SECONDS if that is longer. Retry later.")
+                description: "The revocation list is full; nothing was revoked. Entries expire after 50 hours, or "
+                    + "2 hours after ENROUTE_JOB_RETENTION_SECONDS if that is later. Retry later.")
         }
         say(
             "revoked \(self.kind) \(subject.id)"

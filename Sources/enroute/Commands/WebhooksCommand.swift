@@ -79,7 +79,7 @@ struct WebhooksCommand: AsyncParsableCommand {
             let state =
                 if !webhook.isOn {
                     "off: \(webhook.offReason)"
-                } else if webhook.failingSince != nil {
+                } else if webhook.failingSince != nil || !webhook.lastError.isEmpty {
                     "failing: \(webhook.lastError)"
                 } else {
                     "on"

@@ -15,12 +15,19 @@ extension ProcessConfiguration {
     /// The default limit of requests per day to a provider that charges for them.
     static let defaultDailyLimit = 1000
 
+    /// The arrival times of deliveries before their rider sends positions.
+    func earlyArrivals() throws -> EarlyArrival.Settings {
+        var settings = EarlyArrival.Settings()
+        settings.isOn = try self.isOn("ENROUTE_ETA_BEFORE_PICKUP")
+        settings.preparationSeconds = Double(try self.integer("ENROUTE_ETA_PREPARATION_SECONDS"))
+        settings.pickupSeconds = Double(try self.integer("ENROUTE_ETA_PICKUP_SECONDS"))
+        return settings
+    }
+
     func arrivals() throws -> ArrivalSettings {
         var settings = ArrivalSettings()
         settings.interval = try self.seconds("ENROUTE_ETA_INTERVAL_SECONDS")
-        settings.early.isOn = try self.isOn("ENROUTE_ETA_BEFORE_PICKUP")
-        settings.early.preparationSeconds = Double(try self.integer("ENROUTE_ETA_PREPARATION_SECONDS"))
-        settings.early.pickupSeconds = Double(try self.integer("ENROUTE_ETA_PICKUP_SECONDS"))
+        settings.early = try self.earlyArrivals()
         settings.authorities = try self.authorities("ENROUTE_ETA_CA_FILE")
         var known: [String: ArrivalService] = [:]
         if let url = self.text("ENROUTE_ETA_OSRM_URL") {

@@ -144,7 +144,7 @@ import Testing
                 }
                 let streams = AuditStreams(ledger: stage.first.client, settings: stage.first.settings.liveState)
                 try await becomes("both are recorded") {
-                    let entries = try await streams.read(.access, from: .since(0)).get()
+                    let entries = try await streams.read(.access, from: .since(0)).get().entries
                     let explained = entries.filter { $0.value("type") == "explained" && $0.value("person") == "olga" }
                     return Set(explained.map { ($0.value("job") ?? "") + ($0.value("rider") ?? "") })
                         == [stage.job.text, "rider-1"]

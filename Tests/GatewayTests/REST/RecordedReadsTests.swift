@@ -102,7 +102,7 @@ import Testing
                 }
             }
             return try await AuditStreams(ledger: client, settings: LiveStateSettings())
-                .read(.access, from: .since(0)).get()
+                .read(.access, from: .since(0)).get().entries
         }
     }
 

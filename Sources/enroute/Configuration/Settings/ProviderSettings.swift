@@ -31,15 +31,16 @@ extension SettingsTable {
                 details: """
                     It is calculated from the status, the two settings below and the route from the vendor to the
                     customer. Both places must be known, and a rider must be assigned. The rider's position is not used.
-                    """),
+                    """, commands: ["serve", "explain"]),
             Setting(
                 "ENROUTE_ETA_PREPARATION_SECONDS", .integer(0...86_400, unit: "seconds"),
                 default: .seconds(.seconds(Int64(libraryDefaults.arrivals.early.preparationSeconds))),
-                "How long an order usually takes from its acceptance until it is ready."),
+                "How long an order usually takes from its acceptance until it is ready.",
+                commands: ["serve", "explain"]),
             Setting(
                 "ENROUTE_ETA_PICKUP_SECONDS", .integer(0...86_400, unit: "seconds"),
                 default: .seconds(.seconds(Int64(libraryDefaults.arrivals.early.pickupSeconds))),
-                "How long a ready order usually waits until the rider leaves with it."),
+                "How long a ready order usually waits until the rider leaves with it.", commands: ["serve", "explain"]),
             Setting(
                 "ENROUTE_ETA_PROVIDER_ORDER", .list("`azure_maps`, `mapbox` or `osrm`"),
                 default: .value(ProcessConfiguration.providerOrder.joined(separator: ",")),

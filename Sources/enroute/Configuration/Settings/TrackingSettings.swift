@@ -17,7 +17,7 @@ extension SettingsTable {
                 details: """
                     Counted from the first start of travel mode for the job, whether travel mode is on or off in between.
                     Four hours is the maximum.
-                    """),
+                    """, commands: ["serve", "explain"]),
             Setting(
                 "ENROUTE_TRACKING_STALE_AFTER_SECONDS", .integer(1...3_600, unit: "seconds"),
                 default: .seconds(libraryDefaults.freshness), "Age at which a location counts as stale.",

@@ -77,7 +77,7 @@ import Testing
         let streams = AuditStreams(ledger: gateway.client, settings: gateway.settings.liveState)
         var written: [AuditStreams.StoredEntry] = []
         let isThere = await eventually {
-            written = (try? await streams.read(stream, from: .since(0)).get()) ?? []
+            written = (try? await streams.read(stream, from: .since(0)).get().entries) ?? []
             if let type { written.removeAll { $0.value("type") != type } }
             return written.count >= count
         }
@@ -142,7 +142,7 @@ import Testing
                 #expect(sessions[4...] == [session, session] && Set(sessions).count == 3)
                 let known = Set(names + ["session", "at", "entry"])
                 let streams = AuditStreams(ledger: gateway.client, settings: gateway.settings.liveState)
-                for entry in try await streams.read(.access, from: .since(0)).get() {
+                for entry in try await streams.read(.access, from: .since(0)).get().entries {
                     #expect(Set(entry.fields.map(\.name)) == known)
                 }
             }
@@ -258,7 +258,7 @@ import Testing
                 }
             }
             let written = try await AuditStreams(ledger: client, settings: LiveStateSettings())
-                .read(.access, from: .since(0)).get()
+                .read(.access, from: .since(0)).get().entries
             #expect(written.map { $0.value("type") } == ["followed", "left"])
         }
     }
