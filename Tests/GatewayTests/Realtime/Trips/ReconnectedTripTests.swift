@@ -60,21 +60,21 @@ import Testing
             .get()
     }
 
-    private static func becomes(_ reason: UnavailableReason?, _ gateway: RunningGateway) async throws {
-        try await TestSupport.becomes("followers see \(reason?.rawValue ?? "no reason")") {
+    private static func reasonBecomes(_ reason: UnavailableReason?, _ gateway: RunningGateway) async throws {
+        try await becomes("followers see \(reason?.rawValue ?? "no reason")") {
             try await Self.summary(gateway).unavailable == reason
         }
     }
 
-    private static func becomes(near state: ProximityState, _ gateway: RunningGateway) async throws {
-        try await TestSupport.becomes("the proximity is \(state)") {
+    private static func proximityBecomes(_ state: ProximityState, _ gateway: RunningGateway) async throws {
+        try await becomes("the proximity is \(state)") {
             try await Self.summary(gateway).proximity == state
         }
     }
 
     /// The stream for other systems has exactly these events of a kind.
     private static func appends(_ data: [String], as kind: LedgerEvent.Kind, _ gateway: RunningGateway) async throws {
-        try await TestSupport.becomes("\(kind) is in the stream: \(data)") {
+        try await becomes("\(kind) is in the stream: \(data)") {
             try await gateway.events(about: Self.job).filter { $0.kind == kind }.map(\.data) == data
         }
     }
@@ -94,9 +94,9 @@ import Testing
                 }
                 // A reason of the old session would be in the stream before this one.
                 try await current.send(.unavailable(job: Self.job, .hidden))
-                try await Self.becomes(.hidden, other)
+                try await Self.reasonBecomes(.hidden, other)
                 try await Self.report(current, 3, &answers)
-                try await Self.becomes(nil, other)
+                try await Self.reasonBecomes(nil, other)
                 try await Self.appends(
                     [#"{"available":false,"reason":"hidden"}"#, Self.isAvailable], as: .trackingChanged, other)
             }
@@ -112,9 +112,9 @@ import Testing
                     try await Self.report(old, 1, &earlier)
                     try await Self.resume(current, &answers)
                 }
-                try await Self.becomes(.network, other)
+                try await Self.reasonBecomes(.network, other)
                 try await Self.report(current, 2, &answers)
-                try await Self.becomes(nil, other)
+                try await Self.reasonBecomes(nil, other)
                 try await Self.appends([Self.network, Self.isAvailable], as: .trackingChanged, other)
             }
         }
@@ -125,11 +125,11 @@ import Testing
     {
         try await OneDeviceTests.run { one, other in
             try await Self.session(at: one) { rider, answers in try await Self.report(rider, 1, &answers) }
-            try await Self.becomes(.network, one)
+            try await Self.reasonBecomes(.network, one)
             let started = try await Self.summary(one).sharingAt
             try await Self.resumed(at: other) { rider, answers in
                 try await Self.report(rider, 2, &answers)
-                try await Self.becomes(nil, other)
+                try await Self.reasonBecomes(nil, other)
                 try await Self.appends([Self.network, Self.isAvailable], as: .trackingChanged, other)
             }
             #expect(try await Self.summary(other).sharingAt == started)
@@ -144,14 +144,14 @@ import Testing
                 try await other.rest("GET", "/api/v1/jobs/\(Self.job)", by: "anna", .customer).text
             }
             try await Self.session(at: one) { rider, answers in try await Self.report(rider, 1, &answers) }
-            try await Self.becomes(.network, one)
+            try await Self.reasonBecomes(.network, one)
             let position = one.settings.liveState.keyspace.position(of: Self.job)
             try await one.client.run("DEL", position)
             try await becomes("the last time is known") { try await read().contains("lastSeenAt") }
             try await Self.resumed(at: other) { rider, _ in
                 // The reason is published after everything that the start of the session publishes.
                 try await rider.send(.unavailable(job: Self.job, .hidden))
-                try await Self.becomes(.hidden, other)
+                try await Self.reasonBecomes(.hidden, other)
                 let resumed = try await read()
                 #expect(resumed.contains("lastSeenAt"), "\(resumed)")
             }
@@ -168,7 +168,7 @@ import Testing
                 }
                 let notified = [try await Self.proximity(&answers), try await Self.proximity(&answers)]
                 #expect(notified == [.approaching, .arrived])
-                try await Self.becomes(near: .arrived, one)
+                try await Self.proximityBecomes(.arrived, one)
             }
             try await Self.resumed(at: other) { rider, answers in
                 for (meters, ago) in [(20.0, 5_000), (900, 0)] as [(Double, Int64)] {
@@ -176,7 +176,7 @@ import Testing
                 }
                 let next = try await Self.proximity(&answers)
                 #expect(next == .left)
-                try await Self.becomes(near: .left, other)
+                try await Self.proximityBecomes(.left, other)
             }
             try await Self.appends(
                 ["approaching", "arrived", "left"].map { #"{"state":"\#($0)"}"# }, as: .proximityChanged, other)
@@ -189,13 +189,13 @@ import Testing
                 try await Self.report(rider, south: 450, ago: 30_000)
                 let first = try await Self.proximity(&answers)
                 #expect(first == .approaching)
-                try await Self.becomes(near: .approaching, one)
+                try await Self.proximityBecomes(.approaching, one)
             }
             try await Self.resumed(at: other) { rider, answers in
                 try await Self.report(rider, south: 900, ago: 0)
                 let next = try await Self.proximity(&answers)
                 #expect(next == .left)
-                try await Self.becomes(near: .left, other)
+                try await Self.proximityBecomes(.left, other)
             }
         }
     }
@@ -206,12 +206,12 @@ import Testing
             // Steps of 1.1 m from the destination.
             let near = try await OneDeviceTests.post(one, 400, device: "phone", secondsAgo: 20)
             #expect(near.text.contains("approaching"), "\(near)")
-            try await Self.becomes(near: .approaching, one)
+            try await Self.proximityBecomes(.approaching, one)
             let nearer = try await OneDeviceTests.post(other, 390, device: "phone", secondsAgo: 10)
             #expect(nearer.text.contains("approaching"), "\(nearer)")
             let away = try await OneDeviceTests.post(other, 900, device: "phone")
             #expect(away.status == 200, "\(away)")
-            try await Self.becomes(near: .left, other)
+            try await Self.proximityBecomes(.left, other)
             try await Self.appends(
                 ["approaching", "left"].map { #"{"state":"\#($0)"}"# }, as: .proximityChanged, other)
         }
