@@ -28,6 +28,8 @@ package struct JobView: Sendable {
     package var deadline: Int64?
     /// Why the rider's location is unavailable, as last reported.
     package var unavailable: UnavailableReason?
+    /// The last proximity that followers were notified of.
+    package var proximity: ProximityState?
     /// The basis for estimating the arrival before there is a position; `nil` if nothing is known.
     package var early: EarlyArrival?
     /// When a position was last accepted, and when the rider started to share it, ms since the epoch.
@@ -144,7 +146,7 @@ extension JobView {
         // Nothing is known about a rider who has become silent.
         self.early = tracking == .waiting && Self.lastSeen(notes) == nil ? EarlyArrival(record, card, early) : nil
         self.record = record
-        self.unavailable = notes.unavailable
+        (self.unavailable, self.proximity) = (notes.unavailable, notes.proximity)
         (self.seenAt, self.sharingAt) = (notes.seenAt, notes.sharingAt)
         self.isTracking = isTracking
         self.deadline = isTracking ? feed.deadline : nil

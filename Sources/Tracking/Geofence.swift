@@ -35,11 +35,18 @@ package struct Geofence: Hashable, Sendable {
 
     package let destination: Point
     private let bounds: Bounds
-    private var place = Place.away
+    private var place: Place
     private var last: Reading?
 
-    package init(destination: Point, bounds: Bounds = Bounds()) {
+    /// - Parameter proximity: the last one that was reported, by whichever geofence; `nil` for none.
+    package init(destination: Point, proximity: Proximity? = nil, bounds: Bounds = Bounds()) {
         (self.destination, self.bounds) = (destination, bounds)
+        self.place =
+            switch proximity {
+            case .approaching: .near
+            case .arrived: .arrived
+            case .left, nil: .away
+            }
     }
 
     /// The current proximity; `nil` while the rider is away.

@@ -24,13 +24,15 @@ import Testing
             let fix = #""lat":41.9,"lon":12.5,"acc":5"#
             try await stage.client.run(
                 "SET", stage.positionKey,
-                #"{"type":"location","id":"\#(now * 1000)","at":\#(now),"job":"\#(Stage.job)",\#(fix)}"#)
-            let isReporter = try await stage.feed.isReporter(reporter, of: Stage.job, now: now + silence).get()
-            #expect(isReporter == answer)
+                #"{"type":"location","id":"\#(now * 1000)","at":\#(now),"job":"\#(Stage.job)","received":\#(now),\#(fix)}"#
+            )
+            let state = try await stage.feed.state(of: reporter, for: Stage.job, now: now + silence).get()
+            #expect(state == ReporterState(isReporter: answer, positionAt: now))
             // A device without a stored position counts as silent.
             try await stage.client.run("DEL", stage.positionKey)
-            let isFree = try await stage.feed.isReporter(reporter, of: Stage.job, now: now).get()
-            #expect(isFree == (answer || stored.hasPrefix("~") && asking.hasPrefix("~")))
+            let free = try await stage.feed.state(of: reporter, for: Stage.job, now: now).get()
+            #expect(free.isReporter == (answer || stored.hasPrefix("~") && asking.hasPrefix("~")))
+            #expect(free.positionAt == nil)
         }
     }
 }

@@ -36,6 +36,20 @@ import Testing
         #expect(Self.found(atDoor, speed: 0) == [.approaching, .arrived])
     }
 
+    @Test(
+        arguments: [
+            (Proximity.approaching, 300.0, nil), (.arrived, 5, nil), (.left, 300, .approaching),
+            (.approaching, 900, .left),
+            (.arrived, 900, .left), (.left, 900, nil), (nil, 300, .approaching),
+        ] as [(Proximity?, Double, Proximity?)])
+    func `a geofence continues from the proximity that another one reported`(
+        earlier: Proximity?, meters: Double, next: Proximity?
+    ) {
+        var fence = Geofence(destination: Self.door.point, proximity: earlier)
+        let observed = fence.observe(Self.door.moved(northMeters: meters))
+        #expect(observed == next)
+    }
+
     @Test func `the current proximity applies until it changes`() {
         var fence = Geofence(destination: Self.door.point)
         var current: [Proximity?] = [fence.current]

@@ -4,6 +4,14 @@ package import EnrouteWire
 package import NIOCore
 internal import Redis
 
+/// What the live instance knows about one device and the position of a job.
+package struct ReporterState: Sendable, Hashable {
+    /// Whether this device reports for the job, or would become the reporter if it reported now.
+    package var isReporter: Bool
+    /// When the stored position was captured, ms since the epoch; `nil` without one.
+    package var positionAt: Int64?
+}
+
 extension JobFeed {
     /// An unnamed device that has been silent for longer may be replaced by another unnamed device. No device is asked
     /// to report less often than every 20 s. As in publish_location.
@@ -20,22 +28,31 @@ extension JobFeed {
         }
     }
 
-    /// Whether this device reports for the job, or would become the reporter if it reported now.
-    ///
     /// - Parameter now: ms since the epoch.
-    package func isReporter(_ reporter: Reporter, of job: JobID, now: Int64) -> EventLoopFuture<Bool> {
+    package func state(of reporter: Reporter, for job: JobID, now: Int64) -> EventLoopFuture<ReporterState> {
         let position = self.keyspace.position(of: job)
         return self.live.send(["MGET", .text(self.keyspace.travel(of: job)), .text(position)]).flatMapThrowing {
             answer in
             guard let values = answer.array, values.count == 2 else {
                 throw RedisError.unexpectedAnswer(command: "MGET")
             }
-            guard let current = self.travel(values[0], of: job)?.reporter, current != reporter else { return true }
-            guard current.isNameless, reporter.isNameless else { return false }
-            let stored = values[1].bytes?.withUnsafeBytes { PublishedLocation.read($0, of: job)?.id }
-            guard let stored else { return true }
-            let silence = current == .requests ? Self.silenceOfRequests : Self.silence
-            return now - Int64(stored / 1000) > silence.milliseconds
+            let position = values[1].bytes
+            let stamp = position?.withUnsafeBytes { PublishedLocation.read($0, of: job) }
+            let current = self.travel(values[0], of: job)?.reporter
+            return ReporterState(
+                isReporter: Self.mayReport(reporter, insteadOf: current, storedAt: stamp?.id, now: now),
+                positionAt: position?.withUnsafeBytes { PublishedLocation.fix(of: $0)?.at })
         }
+    }
+
+    /// - Parameter storedAt: id of the stored position.
+    private static func mayReport(
+        _ reporter: Reporter, insteadOf current: Reporter?, storedAt: UInt64?, now: Int64
+    ) -> Bool {
+        guard let current, current != reporter else { return true }
+        guard current.isNameless, reporter.isNameless else { return false }
+        guard let storedAt else { return true }
+        let silence = current == .requests ? Self.silenceOfRequests : Self.silence
+        return now - Int64(storedAt / 1000) > silence.milliseconds
     }
 }

@@ -174,12 +174,14 @@ struct TripState: Sendable {
         self.unavailability.connection(isOpen: true)
     }
 
-    /// Travel mode was switched on. Earlier unavailable reasons no longer apply.
+    /// Travel mode was switched on.
     ///
-    /// - Returns: whether travel mode was not yet known to be on.
-    mutating func startTravel(now: UInt64) -> Bool {
+    /// - Parameter resumes: the trip continues, and a published unavailable reason applies until a position arrives.
+    /// - Returns: whether a new trip starts, to which earlier unavailable reasons do not apply.
+    mutating func startTravel(resumes: Bool = false, now: UInt64) -> Bool {
         guard !self.isStarted else { return false }
         self.started(now: now)
+        guard !resumes else { return false }
         (self.noticedReason, self.noticeMayBeLost) = (nil, false)
         return true
     }
@@ -211,15 +213,30 @@ struct TripState: Sendable {
         return .some(reason)
     }
 
+    /// Another session or gateway published this reason.
+    mutating func noticed(_ reason: UnavailableReason) { self.noticedReason = reason }
+
     /// The last reason may not have been published, so it is returned again.
     mutating func noticeWasLost() { self.noticeMayBeLost = true }
+
+    /// Whether this position is newer than all that this session or gateway knows.
+    ///
+    /// - Parameter positionAt: when it was captured, ms since the epoch; `nil` without a position.
+    func isOlder(than positionAt: Int64?) -> Bool {
+        guard let positionAt else { return false }
+        return positionAt > self.validator.shown?.at ?? .min
+    }
 
     /// Continues from what followers have been shown by any gateway, as it was read from Redis.
     ///
     /// - Parameter now: ns of this gateway's clock.
     mutating func resume(from view: JobView, now: UInt64) {
         let destination = view.record.destination.map { Point($0) }
-        if destination != self.geofence?.destination { self.geofence = destination.map { Geofence(destination: $0) } }
+        if destination != self.geofence?.destination {
+            // A new destination has not been approached yet.
+            let proximity = self.geofence == nil ? view.proximity.map { Proximity($0) } : nil
+            self.geofence = destination.map { Geofence(destination: $0, proximity: proximity) }
+        }
         if view.isTracking { self.noticedReason = view.unavailable }
         self.validator.setVehicle(view.vehicle)
         self.movement.setVehicle(view.vehicle)
@@ -242,6 +259,17 @@ extension ProximityState {
     package init(_ proximity: Proximity) {
         self =
             switch proximity {
+            case .approaching: .approaching
+            case .arrived: .arrived
+            case .left: .left
+            }
+    }
+}
+
+extension Proximity {
+    fileprivate init(_ state: ProximityState) {
+        self =
+            switch state {
             case .approaching: .approaching
             case .arrived: .arrived
             case .left: .left

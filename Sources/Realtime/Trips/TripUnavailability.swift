@@ -27,7 +27,8 @@ extension TripValidators {
             let now = NIODeadline.now()
             if isAssigned { bound.value.entries[key]?.isAssigned = true }
             bound.value.entries[key]?.trip.reported(reason, now: now.uptimeNanoseconds)
-            return bound.value.reportUnavailability(of: key, at: now + bound.value.delayUntilStale)
+            return bound.value.reportUnavailability(
+                of: key, at: now + bound.value.delayUntilStale, isExplained: true)
         }
     }
 
@@ -40,7 +41,7 @@ extension TripValidators {
     }
 
     /// The session ended. Once its last positions become stale, the session will no longer exist, so the reason that
-    /// will apply then is published now.
+    /// will apply then is published now. It is not if another session of the same device has reported since.
     func disconnected() {
         let time = NIODeadline.now() + self.delayUntilStale
         for key in self.entries.keys {
@@ -71,11 +72,15 @@ extension TripValidators {
 
     /// Publishes the unavailable reason to followers, if it differs from the last published one.
     ///
-    /// - Parameter time: a later time publishes the reason that will apply then.
+    /// - Parameters:
+    ///   - time: a later time publishes the reason that will apply then.
+    ///   - isExplained: the phone has just reported the reason, so no earlier position contradicts it.
     /// - Returns: why this device no longer reports for the job, as far as this was checked; it is only checked if there is a
     ///   reason to publish. Fails if Redis is unavailable; the next check then publishes the reason.
     @discardableResult
-    func reportUnavailability(of key: Key, at time: NIODeadline = .now()) -> EventLoopFuture<Refused?> {
+    func reportUnavailability(
+        of key: Key, at time: NIODeadline = .now(), isExplained: Bool = false
+    ) -> EventLoopFuture<Refused?> {
         let loop = self.loop.eventLoop
         guard self.entries[key]?.isAssigned == true,
             let taken = self.entries[key]?.trip.takeUnavailabilityNotice(now: time.uptimeNanoseconds, isOver: false),
@@ -83,14 +88,18 @@ extension TripValidators {
         else { return loop.makeSucceededFuture(nil) }
         let (bound, notes, jobs) = (NIOLoopBound(self, eventLoop: loop), self.loop.notes, self.loop.jobs)
         let reporter = key.reporter ?? self.reporter
-        let isReporter = jobs.feed.isReporter(reporter, of: key.job, now: WallClock.nowMilliseconds)
-        return jobs.ledger.head(key.job).and(isReporter).flatMap { head, isReporter in
+        let state = jobs.feed.state(of: reporter, for: key.job, now: WallClock.nowMilliseconds)
+        return jobs.ledger.head(key.job).and(state).flatMap { head, state in
             // Since its last report, the rider's job may have been reassigned or may have ended, or another device of the rider
             // may have taken over.
             let isShared = head?.rider == key.rider && head?.isTravelling == true
-            guard isShared, isReporter else {
+            guard isShared, state.isReporter else {
                 bound.value.entries[key]?.trip.noticeWasLost()
                 return loop.makeSucceededFuture(isShared ? .otherDevice : .travelModeOff)
+            }
+            // Another session or gateway receives the positions of this device. The next check starts from them.
+            if !isExplained, let trip = bound.value.entries[key]?.trip, trip.isOlder(than: state.positionAt) {
+                return bound.value.read(key, again: true).map { nil }
             }
             // A position may have arrived in the meantime.
             if let trip = bound.value.entries[key]?.trip, trip.noticedReason != reason {
@@ -106,15 +115,33 @@ extension TripValidators {
     }
 
     /// The live instance accepted a position. The position itself shows followers that the location is available again.
-    func clearUnavailability(of key: Key, at index: [Key: Entry].Index, _ now: NIODeadline) {
+    ///
+    /// - Returns: whether a reason had been published.
+    @discardableResult
+    func clearUnavailability(of key: Key, at index: [Key: Entry].Index, _ now: NIODeadline) -> Bool {
         guard self.entries.values[index].trip.takeUnavailabilityNotice(now: now.uptimeNanoseconds, isOver: true) != nil
         else {
-            return
+            return false
         }
         self.append(.available, about: key)
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         self.loop.notes.note(key.job, by: key.rider, annotations: [.unavailable(nil)]).whenFailure { _ in
             bound.value.entries[key]?.trip.noticeWasLost()
+        }
+        return true
+    }
+
+    /// The first position since travel mode was switched on here: an earlier session of the device may have published
+    /// its end after the trip was read.
+    func clearReasonOfEarlierSession(_ key: Key) {
+        let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
+        self.loop.notes.read(key.job).whenSuccess { summary in
+            let trips = bound.value
+            guard let reason = summary.unavailable, let index = trips.entries.index(forKey: key),
+                trips.entries.values[index].isAssigned, trips.entries.values[index].trip.noticedReason == nil
+            else { return }
+            trips.entries.values[index].trip.noticed(reason)
+            trips.clearUnavailability(of: key, at: index, .now())
         }
     }
 }

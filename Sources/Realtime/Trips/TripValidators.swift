@@ -30,6 +30,8 @@ package final class TripValidators {
         var isOvertaken = false
         /// The rider has arrived, which switches travel mode off, and has not switched it on again.
         var isStopping = false
+        /// A position was published since travel mode was switched on here.
+        var hasPublished = false
         /// The job's zone, for events to other systems.
         var zone: ZoneID?
         var usedAt: NIODeadline
@@ -136,7 +138,10 @@ package final class TripValidators {
         let proximity = self.entries.values[index].trip.published(fix, listeners: listeners, now: now.uptimeNanoseconds)
         let isAssigned = self.entries.values[index].isAssigned
         self.entries.values[index].usedAt = now
-        if isAssigned { self.clearUnavailability(of: key, at: index, now) }
+        if isAssigned, !self.clearUnavailability(of: key, at: index, now), !self.entries.values[index].hasPublished {
+            self.clearReasonOfEarlierSession(key)
+        }
+        if isAssigned { self.entries.values[index].hasPublished = true }
         if now - self.entries.values[index].readAt > Self.rereadAfter { self.readIfChanged(key, at: index, now) }
         if let onNear = self.loop.onNear, isAssigned, let seconds = self.entries.values[index].trip.near(fix) {
             onNear(key.job, key.rider, seconds)
@@ -170,16 +175,18 @@ package final class TripValidators {
 
     /// Travel mode was switched on.
     ///
-    /// - Parameter resumes: this device continues; otherwise it may have taken over from another one.
+    /// - Parameter resumes: this device continues its trip; otherwise it may have taken over from another one.
     package func started(_ key: Key, resumes: Bool) {
         let bound = NIOLoopBound(self, eventLoop: self.loop.eventLoop)
         // Another device may have reported since.
         self.entries[key]?.isOvertaken = false
         self.entries[key]?.isStopping = false
+        self.entries[key]?.hasPublished = false
         let read = self.read(key, again: true)
         if !resumes { self.entries[key]?.trip.takeOver() }
         read.whenComplete { _ in
-            let isNew = bound.value.entries[key]?.trip.startTravel(now: NIODeadline.now().uptimeNanoseconds) == true
+            let now = NIODeadline.now().uptimeNanoseconds
+            let isNew = bound.value.entries[key]?.trip.startTravel(resumes: resumes, now: now) == true
             // Only the assigned rider can switch travel mode on.
             bound.value.entries[key]?.isAssigned = true
             // Unavailable reasons from an earlier trip, or from another rider, no longer apply.

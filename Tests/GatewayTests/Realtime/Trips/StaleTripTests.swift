@@ -191,4 +191,14 @@ import Testing
         let left = trip.takeUnavailabilityNotice(now: minute + 1, isOver: false)
         #expect(left == .none)
     }
+
+    @Test func `resuming keeps the reason until a position arrives`() {
+        var trip = TripState(bounds: .init())
+        trip.noticed(.network)
+        let isNew = trip.startTravel(resumes: true, now: 0)
+        #expect(!isNew && trip.noticedReason == .network)
+        let silent = trip.takeUnavailabilityNotice(now: 1, isOver: false)
+        let ended = trip.takeUnavailabilityNotice(now: 2, isOver: true)
+        #expect(silent == .none && ended == .some(nil))
+    }
 }
