@@ -50,6 +50,17 @@ import Testing
         }
     }
 
+    @Test func `a list that is of another type counts as empty`() async throws {
+        try await Self.atLedger { ledger, admin in
+            try await Self.make("a", in: Self.rome, ledger)
+            try await admin.run("SET", "riders:{rome}:due", "malformed")
+            #expect(try await ledger.listing.sizes(of: Self.rome).get() == ZoneJobs.Sizes(jobs: 1))
+            try await admin.run("DEL", "zone:{rome}:jobs")
+            try await admin.run("SET", "zone:{rome}:jobs", "malformed")
+            #expect(try await ledger.listing.sizes(of: Self.rome).get() == ZoneJobs.Sizes())
+        }
+    }
+
     @Test func `a job that has ended leaves the list, and an unknown job is not added`() async throws {
         try await Self.atLedger { ledger, _ in
             try await Self.make("a", in: Self.rome, ledger)
