@@ -134,6 +134,8 @@ local digest = tonumber(string.sub(redis.sha1hex(table.concat({prev, status, at,
 local last_ms, last_sequence = string.match(prev, '^(%d+)%-(%d+)$')
 local ms = now
 if tonumber(last_ms) >= tonumber(now) then ms, digest = last_ms, digest + last_sequence + 65 end
+-- Fails before the first write if the stream of all events is of another type.
+redis.call('XREVRANGE', KEYS[4], '+', '-', 'COUNT', 1)
 local id = redis.call('XADD', KEYS[2], 'MAXLEN', 64, ms .. '-' .. string.format('%.0f', digest), 'status', status,
   'prev', prev, 'at', at, 'recorded', now, 'actor', actor, 'source', source, 'request', request)
 append_event('status.changed', epoch, record[5], at, '"status":"' .. status .. '","previous":"' .. current

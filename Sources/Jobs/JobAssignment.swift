@@ -71,7 +71,7 @@ extension JobService {
                         self.updateZoneListing(of: job)
                         let assigned = Assigned(parties: parties, fence: fence)
                         return self.releaseFormer(job, record.rider, parties.rider, outcome, by: actor).flatMap {
-                            self.acquireInNewZone(job, task, of: rider ?? nil, by: actor)
+                            self.confirmTask(job, task, of: rider ?? nil, by: actor)
                         }.map { Durable(value: assigned, replicas: answer.replicas) }
                     case .noSuchJob: return loop.makeFailedFuture(Refused.noSuchJob)
                     case .ended(let status): return loop.makeFailedFuture(Refused(endedAs: status))
@@ -141,7 +141,7 @@ extension JobService {
             self.ledger.createDurably(new, epoch: epoch).flatMap { creation in
                 self.updateZoneListing(of: new.job)
                 if case .created = creation.value {
-                    return self.acquireInNewZone(new.job, task, of: new.rider, by: new.actor).map { creation }
+                    return self.confirmTask(new.job, task, of: new.rider, by: new.actor).map { creation }
                 }
                 guard task?.isNew == true else { return self.loop.makeSucceededFuture(creation) }
                 return self.ledger.recover(new.job).flatMap { recovery in
@@ -162,13 +162,24 @@ extension JobService {
 }
 
 extension JobService {
-    /// A rider who was in no zone when the job was assigned may have entered one before the record was written. Then
-    /// nobody else makes the job a task of theirs.
-    private func acquireInNewZone(
+    /// Ensures that a rider who has the job according to its new record has the task.
+    ///
+    /// Until the record was written, others may have released the task, because the job was not yet the rider's: for
+    /// example the gateway that had just unassigned it. Whoever releases the task later compares it with the record.
+    func confirmTask(
         _ job: JobID, _ task: AcquiredTask?, of rider: PersonID?, by actor: PersonID
     ) -> EventLoopFuture<Void> {
-        guard task == nil, let rider else { return self.loop.makeSucceededVoidFuture() }
-        return self.acquireEarlierJob(job, of: rider, by: actor).map { _ in }
+        guard let rider else { return self.loop.makeSucceededVoidFuture() }
+        guard let task else {
+            // A rider who was in no zone may have entered one before the record was written. Then nobody else makes the
+            // job a task of theirs.
+            return self.acquireEarlierJob(job, of: rider, by: actor).map { _ in }
+        }
+        return self.riders.tasks(of: rider, in: task.zone).flatMap { tasks in
+            tasks.contains(job)
+                ? self.loop.makeSucceededVoidFuture()
+                : self.settleTask(job, of: rider, because: .reassigned, by: actor)
+        }
     }
 }
 

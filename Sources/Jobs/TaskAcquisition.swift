@@ -112,26 +112,48 @@ extension JobService {
     // MARK: tasks that a gateway left behind when it died
 
     /// Releases those tasks whose jobs have ended, are deleted or belong to another rider. An assignment in progress writes
-    /// the task first and the job afterwards, so a rider who changed recently is skipped.
+    /// the task first and the job afterwards, so a rider who changed recently is skipped. An assignment to a rider who has
+    /// the task already does not change the rider, so each record is compared again after the release.
+    ///
+    /// A job with a malformed record keeps its task, because nothing says that it is stale.
     ///
     /// - Returns: the result for each of these tasks. Another gateway may have released it first.
     package func releaseStaleTasks(
         _ jobs: [JobID], of rider: PersonID, in zone: ZoneID
     ) -> EventLoopFuture<[Riders.Release]> {
-        let states = jobs.map { job in self.ledger.state(of: job).map { (job: job, state: $0) } }
-        return EventLoopFuture.whenAllSucceed(states, on: self.loop).flatMap { read in
-            let stale = read.filter { $0.state?.rider != rider || $0.state?.status.end != nil }
+        EventLoopFuture.whenAllSucceed(jobs.map { self.staleTask($0, of: rider) }, on: self.loop).flatMap { read in
+            let stale = read.compactMap { $0 }
             guard !stale.isEmpty else { return self.loop.makeSucceededFuture([]) }
             return self.riders.read(rider, in: zone).flatMap { record in
                 guard let record, WallClock.nowMilliseconds - record.version / 1000 > Self.longestAssignment else {
                     return self.loop.makeSucceededFuture([])
                 }
-                let releases = stale.map { job, state in
-                    let outcome = TaskOutcome(of: state?.status) ?? .reassigned
-                    return self.riders.release(job, of: rider, in: zone, because: outcome, by: .gateway).map(\.value)
-                }
-                return EventLoopFuture.whenAllSucceed(releases, on: self.loop)
+                return EventLoopFuture.whenAllSucceed(
+                    stale.map { self.release($0, of: rider, in: zone) }, on: self.loop)
             }
+        }
+    }
+
+    /// A task whose job is not the rider's, or not open.
+    private struct StaleTask: Sendable {
+        var job: JobID
+        /// How the task ends.
+        var outcome: TaskOutcome
+    }
+
+    /// - Returns: `nil` if the rider keeps the task.
+    private func staleTask(_ job: JobID, of rider: PersonID) -> EventLoopFuture<StaleTask?> {
+        self.ledger.state(of: job).map { state in
+            guard state?.rider != rider || state?.status.end != nil else { return nil }
+            return StaleTask(job: job, outcome: TaskOutcome(of: state?.status) ?? .reassigned)
+        }.skippingMalformedData(as: nil)
+    }
+
+    private func release(_ task: StaleTask, of rider: PersonID, in zone: ZoneID) -> EventLoopFuture<Riders.Release> {
+        let requester = Riders.Requester.gateway
+        return self.riders.release(task.job, of: rider, in: zone, because: task.outcome, by: requester).flatMap {
+            answer in
+            self.settleTask(task.job, of: rider, because: task.outcome, by: requester.actor).map { answer.value }
         }
     }
 

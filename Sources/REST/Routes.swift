@@ -171,23 +171,23 @@ package struct Routes: Sendable {
         let rider: PersonID?? = try body.rider.map { try Self.name($0, "rider") }
         let customer: PersonID? = try body.customer.map { try Self.name($0, "customer") }
         let holder: PersonID? = try body.insteadOf.map { try Self.name($0, "insteadOf") }
-        try await self.require(condition, of: job, by: grant)
-        return try await self.assigned(job, to: rider, of: customer, from: .only(holder), by: grant)
+        return try await self.assigned(job, to: rider, of: customer, from: .only(holder), if: condition, by: grant)
     }
 
     @Sendable private func unassign(_ request: Request, _ context: GatewayRequestContext) async throws -> Response {
         let grant = try self.grant(request, context, .assignJob)
         let job = try self.job(context, grant)
-        try await self.require(JobCondition(request), of: job, by: grant)
-        return try await self.assigned(job, to: .some(nil), of: nil, from: .any, by: grant)
+        return try await self.assigned(
+            job, to: .some(nil), of: nil, from: .any, if: JobCondition(request), by: grant)
     }
 
     private func assigned(
         _ job: JobID, to rider: PersonID??, of customer: PersonID?, from holder: JobService.CurrentRider,
-        by grant: Grant
+        if condition: JobCondition, by grant: Grant
     ) async throws -> Response {
-        let result = try await self.result(
-            of: self.jobs.assign(job, to: rider, of: customer, by: grant.person, from: holder))
+        let result = try await self.assignment(if: condition, of: job, by: grant) { revision in
+            self.jobs.assign(job, to: rider, of: customer, by: grant.person, from: holder, revision: revision)
+        }
         let parties = result.value.parties
         return try Self.json(
             AssignmentDocument(

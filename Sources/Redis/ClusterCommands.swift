@@ -41,6 +41,7 @@ extension ClusterRoute {
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
         return answer.flatMapError { error in
             let route = bound.value
+            route.note(error, of: asked)
             guard left > 0 else { return route.eventLoop.makeFailedFuture(error) }
             if let redirection = Redirection(error, asked: asked) {
                 return route.redirected(redirection, command, isDurable, left: left - 1)

@@ -13,6 +13,9 @@ struct ClusterMap: Hashable, Sendable {
 
     init() {}
 
+    /// Number of slots that have an owner.
+    var ownedSlots: Int { self.owners.count { $0 >= 0 } }
+
     /// - Parameters:
     ///   - answer: the reply to CLUSTER SLOTS: [first slot, last slot, [host, port, …] of the master, replicas…] per range.
     ///   - node: the node that replied. It omits its own host when it does not know it.

@@ -1,5 +1,5 @@
 // The masters of a cluster: a link to each of them, and the slot map, which says where a key belongs. The map is refreshed
-// after every MOVED, and while a master that owns slots is not connected.
+// after every MOVED, after CLUSTERDOWN, and while a master that owns slots is not connected.
 
 internal import Logging
 internal import NIOCore
@@ -17,6 +17,9 @@ final class ClusterRoute: RedisRoute {
     var map = ClusterMap()
     private(set) var masters: [RedisAddress.Node: Master] = [:]
     private var refreshing: EventLoopFuture<Void>?
+    /// Nodes that have answered CLUSTERDOWN since the last refresh. Their slot maps may be outdated: a node that is cut off
+    /// from the cluster keeps its slots in its own map although another node serves them.
+    private var doubtful: Set<RedisAddress.Node> = []
     private var timer: RepeatedTask?
     private var brokenSince: NIODeadline?
     private var isStopped = false
@@ -49,10 +52,7 @@ final class ClusterRoute: RedisRoute {
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
         return self.refresh().flatMap {
             let route = bound.value
-            guard route.map.isWhole else {
-                return route.eventLoop.makeFailedFuture(
-                    RedisError.refused(code: "CLUSTERDOWN", message: "CLUSTERDOWN not all slots have a master"))
-            }
+            guard route.map.isWhole else { return route.eventLoop.makeFailedFuture(Self.incompleteMap) }
             if route.timer == nil {
                 route.timer = route.eventLoop.scheduleRepeatedTask(
                     initialDelay: Self.refreshDelay, delay: Self.refreshDelay
@@ -72,7 +72,7 @@ final class ClusterRoute: RedisRoute {
 
     private func tick() {
         let isBroken = !self.map.isWhole || self.masters.values.contains { $0.link.unresponsiveSince != nil }
-        if isBroken { _ = self.refresh() }
+        if isBroken || !self.doubtful.isEmpty { _ = self.refresh() }
     }
 
     var unresponsiveSince: NIODeadline? {
@@ -95,20 +95,35 @@ final class ClusterRoute: RedisRoute {
 
     // MARK: Slot map
 
-    /// Queries the connected nodes, then those of the URL, until one answers.
+    private static let incompleteMap = RedisError.refused(
+        code: "CLUSTERDOWN", message: "CLUSTERDOWN not all slots have a master")
+
+    /// Records an answer of a node. After CLUSTERDOWN, the map is refreshed with the next tick.
+    func note(_ error: any Error, of node: RedisAddress.Node) {
+        if case RedisError.refused("CLUSTERDOWN", _) = error { self.doubtful.insert(node) }
+    }
+
+    /// Queries the connected nodes, then those of the URL, and doubtful ones last, until one knows the owners of all slots.
+    /// If none does, the most complete map is used.
     func refresh() -> EventLoopFuture<Void> {
         if let refreshing { return refreshing }
         guard !self.isStopped else { return self.eventLoop.makeFailedFuture(RedisError.disconnected) }
         let bound = NIOLoopBound(self, eventLoop: self.eventLoop)
         let connected = self.masters.filter { $0.value.link.unresponsiveSince == nil }.keys.shuffled()
-        let query = self.query(connected + self.seeds, last: nil).map { bound.value.adopt($0) }
+        let nodes = connected + self.seeds.filter { !connected.contains($0) }
+        let ordered = nodes.filter { !self.doubtful.contains($0) } + nodes.filter { self.doubtful.contains($0) }
+        self.doubtful = []
+        let query = self.query(ordered, best: nil, last: nil).map { bound.value.adopt($0) }
         self.refreshing = query
         query.whenComplete { _ in bound.value.refreshing = nil }
         return query
     }
 
-    private func query(_ nodes: [RedisAddress.Node], last: RedisError?) -> EventLoopFuture<ClusterMap> {
+    private func query(
+        _ nodes: [RedisAddress.Node], best: ClusterMap?, last: RedisError?
+    ) -> EventLoopFuture<ClusterMap> {
         guard let node = nodes.first else {
+            if let best { return self.eventLoop.makeSucceededFuture(best) }
             return self.eventLoop.makeFailedFuture(
                 last ?? RedisError.unreachable(address: self.address.description, reason: "no node answers"))
         }
@@ -117,15 +132,24 @@ final class ClusterRoute: RedisRoute {
         let link = NIOLoopBound(
             self.masters[node]?.link ?? self.createLink(node, peer: .node), eventLoop: self.eventLoop)
         let connected = isUnknownNode ? link.value.start() : link.value.whenConnected()
-        return connected.flatMap { link.value.send(["CLUSTER", "SLOTS"]) }.flatMapThrowing { answer in
-            if isUnknownNode { link.value.stop() }
+        let answer = connected.flatMap { link.value.send(["CLUSTER", "SLOTS"]) }.flatMapThrowing { answer in
             guard let map = ClusterMap(answer, from: node) else {
                 throw RedisError.unexpectedAnswer(command: "CLUSTER SLOTS")
             }
+            // A node that has never joined the cluster, or was reset.
+            guard !map.nodes.isEmpty else { throw Self.incompleteMap }
             return map
-        }.flatMapError { error in
-            if isUnknownNode { link.value.stop() }
-            return bound.value.query(Array(nodes.dropFirst()), last: error as? RedisError)
+        }
+        answer.whenComplete { _ in if isUnknownNode { link.value.stop() } }
+        let others = Array(nodes.dropFirst())
+        return answer.map { Result<ClusterMap, any Error>.success($0) }.flatMapErrorThrowing { .failure($0) }.flatMap {
+            switch $0 {
+            case .success(let map) where map.isWhole: return bound.value.eventLoop.makeSucceededFuture(map)
+            case .success(let map):
+                let isBetter = map.ownedSlots > best?.ownedSlots ?? 0
+                return bound.value.query(others, best: isBetter ? map : best, last: last)
+            case .failure(let error): return bound.value.query(others, best: best, last: error as? RedisError)
+            }
         }
     }
 
@@ -183,6 +207,10 @@ final class ClusterRoute: RedisRoute {
             if self.masters[redirection.node] == nil { self.addMaster(redirection.node) }
         }
         _ = self.refresh()
+    }
+
+    func note(_ error: RedisError, at location: ChannelLocation) {
+        if case .node(let node) = location { self.note(error, of: node) }
     }
 
     var locations: [ChannelLocation] { self.map.nodes.map { .node($0) } }

@@ -143,10 +143,10 @@ extension RedisClient {
 }
 
 extension RedisError {
-    /// The command was not executed, and `send` and `evaluate` can handle that: the script must be sent, or the slot is
-    /// on another node.
+    /// The command was not executed, and `send` and `evaluate` handle that: the script must be sent, the slot is on
+    /// another node, or the node may have lost its slots to another one without knowing it.
     package var needsGeneralPath: Bool {
         guard case .refused(let code, _) = self else { return false }
-        return ["NOSCRIPT", "MOVED", "ASK", "TRYAGAIN"].contains(code)
+        return ["NOSCRIPT", "MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN"].contains(code)
     }
 }

@@ -44,6 +44,8 @@ protocol RedisRoute: AnyObject {
     var locations: [ChannelLocation] { get }
     /// Records an error that may mean that a channel is on another node.
     func noteRedirection(_ error: RedisError, at location: ChannelLocation)
+    /// Records that a node refused a subscription for another reason.
+    func note(_ error: RedisError, at location: ChannelLocation)
     /// Channel locations may have changed, or the master behind one of them. Called with its address, if Sentinels
     /// announced it.
     var onMoved: ((RedisAddress.Node?) -> Void)? { get set }
@@ -126,6 +128,7 @@ final class MasterRoute: RedisRoute {
     func location(ofChannel channel: String) -> ChannelLocation? { .singleMaster }
     var locations: [ChannelLocation] { [.singleMaster] }
     func noteRedirection(_ error: RedisError, at location: ChannelLocation) {}
+    func note(_ error: RedisError, at location: ChannelLocation) {}
     func locate(_ location: ChannelLocation) -> EventLoopFuture<RedisAddress> {
         self.watch?.locate() ?? self.link.eventLoop.makeSucceededFuture(self.address)
     }

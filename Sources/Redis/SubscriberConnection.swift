@@ -24,6 +24,8 @@ final class SubscriberConnection {
     var onAcknowledged: ((_ channel: String, _ isRestored: Bool) -> Void)?
     /// New channels were refused, or the connection ended before they were acknowledged.
     var onGivenUp: (([String], RedisError) -> Void)?
+    /// Redis refused a subscription, and not because its slot is on another node.
+    var onRefused: ((RedisError) -> Void)?
     /// The connection is established (true) or ended (false).
     var onState: ((Bool) -> Void)?
     /// The server ended a subscription on its own, or reports that it belongs to another node.
@@ -127,6 +129,7 @@ final class SubscriberConnection {
         if code == "MOVED" || code == "ASK" {
             return self.core.redirected(channels).forEach { self.onEvicted?($0, error) }
         }
+        self.onRefused?(error)
         let (givenUp, again) = self.core.refused(channels)
         if !givenUp.isEmpty { self.onGivenUp?(givenUp, error) }
         guard !again.isEmpty else { return }

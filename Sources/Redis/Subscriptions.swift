@@ -157,6 +157,7 @@ package final class Subscriptions {
         }
         connection.onState = { [weak self] in self?.onState?($0) }
         connection.onGivenUp = { [weak self] channels, error in self?.givenUp(channels, error) }
+        connection.onRefused = { [route = self.route, location] in route.note($0, at: location) }
         connection.onEvicted = { [weak self, unowned connection] channel, error in
             self?.evicted(channel, error, from: connection)
         }

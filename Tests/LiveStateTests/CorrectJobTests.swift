@@ -50,6 +50,29 @@ import Testing
         }
     }
 
+    @Test func `a correction that cannot be appended to the stream of all events is not made, and can be repeated`()
+        async throws
+    {
+        try await Stage.set { stage in
+            try await stage.createJob(through: Stage.statusesUntilTransit + [.delivered])
+            try await stage.client.run("DEL", stage.eventStream)
+            try await stage.client.run("SET", stage.eventStream, "malformed")
+            try await stage.leavesEverythingUnchanged {
+                for _ in 0..<2 {
+                    await #expect(throws: RedisError.self) {
+                        _ = try await self.correct(stage, to: .inTransit, request: "c-1")
+                    }
+                }
+            }
+            try await stage.client.run("DEL", stage.eventStream)
+            let corrected = try await self.correct(stage, to: .inTransit, request: "c-1")
+            guard case .corrected = corrected else {
+                Issue.record("\(corrected)")
+                return
+            }
+        }
+    }
+
     @Test func `a correction ends travel mode that the status does not allow, and can unassign the rider`()
         async throws
     {

@@ -23,6 +23,24 @@ import Testing
         return try await stage.run(Scripts.publishStatus, keys: self.keys(stage), arguments)
     }
 
+    @Test func `a change that cannot be appended to the stream of all events is not made, and can be repeated`()
+        async throws
+    {
+        try await Stage.set { stage in
+            try await stage.createJob()
+            try await stage.client.run("DEL", stage.eventStream)
+            try await stage.client.run("SET", stage.eventStream, "malformed")
+            try await stage.leavesEverythingUnchanged {
+                for _ in 0..<2 {
+                    await #expect(throws: RedisError.self) { _ = try await self.publish(stage) }
+                }
+            }
+            try await stage.client.run("DEL", stage.eventStream)
+            #expect(try await self.publish(stage).array?.first?.integer == 1)
+            #expect(try await stage.record("status") == ["accepted"])
+        }
+    }
+
     @Test func `a change reaches the record, the log and the followers with the same id`() async throws {
         try await Stage.set { stage in
             let first = try await stage.createJob().head

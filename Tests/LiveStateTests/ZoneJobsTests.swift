@@ -50,6 +50,19 @@ import Testing
         }
     }
 
+    @Test func `a list that is of another type counts as empty`() async throws {
+        try await Self.atLedger { ledger, admin in
+            try await Self.make("a", in: Self.rome, ledger)
+            try await admin.run("SET", "riders:{rome}:due", "malformed")
+            let before = try await ledger.listing.sizes(of: Self.rome).get()
+            #expect(before.jobs == 1 && before.available == 0 && before.online == 0)
+            try await admin.run("DEL", "zone:{rome}:jobs")
+            try await admin.run("SET", "zone:{rome}:jobs", "malformed")
+            let sizes = try await ledger.listing.sizes(of: Self.rome).get()
+            #expect(sizes.jobs == 0 && sizes.available == 0 && sizes.online == 0)
+        }
+    }
+
     @Test func `a job that has ended leaves the list, and an unknown job is not added`() async throws {
         try await Self.atLedger { ledger, _ in
             try await Self.make("a", in: Self.rome, ledger)

@@ -196,6 +196,56 @@ import Testing
         }
     }
 
+    @Test func `the first node of the URL may be one that has not joined the cluster`() async throws {
+        try await ClusterFleet.running { fleet in
+            try await FleetSite.open { site in
+                let bus = ["--cluster-enabled", "yes", "--cluster-port", "\(try await freePort())"]
+                let empty = try await site.redis("empty", options: bus)
+                try await [empty].startAll()
+                let others = fleet.url.replacing("redis+cluster://", with: "")
+                let url = "redis+cluster://127.0.0.1:\(empty.port),\(others)"
+                let client = try await RedisClient.started(at: RedisAddress(url: url))
+                defer { client.stop() }
+                try await client.run("SET", "a", "1")
+                #expect(try await client.run("GET", "a").text == "1")
+                guard
+                    case .refused("CLUSTERDOWN", _)? = try await Self.startFailure(
+                        "redis+cluster://127.0.0.1:\(empty.port)")
+                else {
+                    Issue.record("a client started without a node that owns slots")
+                    return
+                }
+            }
+        }
+    }
+
+    @Test func `commands and channels leave a node that answers CLUSTERDOWN for the one that other nodes name`()
+        async throws
+    {
+        try await ClusterFleet.running { fleet in
+            let address = try RedisAddress(url: fleet.url)
+            let client = try await RedisClient.started(at: address)
+            defer { client.stop() }
+            let subscriber = try await Subscriber.started(at: address)
+            defer { subscriber.stop() }
+            try await subscriber.subscribe("{a}channel")
+            let old = try await fleet.master(of: HashSlot.of("a"))
+            let new = try #require(try await fleet.replicas(of: old).first)
+            // The node forgets the cluster, and its connections stay.
+            try await old.endpoint.carryOut("CLUSTER", "RESET", "HARD")
+            #expect(await failure(of: client.send(["GET", "a"]))?.description.contains("CLUSTERDOWN") == true)
+            try await new.endpoint.carryOut("CLUSTER", "FAILOVER", "TAKEOVER")
+            try await becomes("commands reach the new owner") {
+                (try? await client.run("SET", "a", "there")) != nil
+            }
+            #expect(try await new.redis.run("GET", "a").text == "there")
+            try await becomes("messages arrive from the new owner") {
+                try await client.run("SPUBLISH", "{a}channel", "hello").integer == 1
+            }
+            #expect(try await subscriber.messages.next().text == "hello")
+        }
+    }
+
     @Test func `a channel that is unsubscribed while its node is being connected is not subscribed later`()
         async throws
     {

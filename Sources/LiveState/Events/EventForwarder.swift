@@ -109,6 +109,7 @@ package struct EventForwarder: Sendable {
             let slots = start..<min(start + Self.sweepBatch, HashSlot.count)
             let answers = slots.map { slot in
                 self.streams.ledger.send(["XLEN", .text(self.keyspace.outbox(ofSlot: slot))])
+                    .skippingMalformedData(as: .integer(0))
             }
             for (slot, answer) in zip(slots, answers) {
                 let length = try await answer.get().integer ?? 0

@@ -1,11 +1,11 @@
 // Lists and periodic work read many keys. A key with malformed data must not hide or stop the others.
 
-internal import NIOCore
+package import NIOCore
 internal import Redis
 
 extension EventLoopFuture where Value: Sendable {
     /// Replaces malformed data, which has been reported, with this value.
-    func skippingMalformedData(as value: Value) -> EventLoopFuture<Value> {
+    package func skippingMalformedData(as value: Value) -> EventLoopFuture<Value> {
         self.flatMapErrorThrowing { error in
             guard let refused = error as? RedisError, refused.isMalformedData || refused.isUnexpectedAnswer else {
                 throw error

@@ -77,11 +77,14 @@ package struct ZoneJobs: Sendable {
         package var online = 0
     }
 
+    /// The sizes of a zone's lists; 0 for a list that is of another type.
     package func sizes(of zone: ZoneID) -> EventLoopFuture<Sizes> {
         let keys = [
             self.keyspace.jobs(in: zone), self.keyspace.available(in: zone), self.keyspace.due(in: zone),
         ]
-        let counts = keys.map { self.ledger.send(["ZCARD", .text($0)]).map { Int(clamping: $0.integer ?? 0) } }
+        let counts = keys.map { key in
+            self.ledger.send(["ZCARD", .text(key)]).map { Int(clamping: $0.integer ?? 0) }.skippingMalformedData(as: 0)
+        }
         return EventLoopFuture.whenAllSucceed(counts, on: self.ledger.eventLoop).map {
             Sizes(jobs: $0[0], available: $0[1], online: $0[2])
         }

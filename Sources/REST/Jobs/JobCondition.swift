@@ -1,6 +1,7 @@
 // The conditions of requests that write or erase a job: If-Match and If-None-Match (RFC 9110 sections 13.1.1 and
 // 13.1.2). For a change of the status, Redis compares the condition (`Precondition`). Otherwise it is compared here,
-// with the record that the gateway reads right before the change.
+// with the record that the gateway reads right before the change. An assignment is made only if the record still has the
+// revision that was compared.
 
 internal import Access
 internal import EnrouteWire
@@ -9,6 +10,8 @@ internal import HTTPValues
 internal import Hummingbird
 internal import Jobs
 internal import LiveState
+internal import NIOCore
+internal import Redis
 
 /// What a request requires of a job before it changes it.
 struct JobCondition: Hashable, Sendable {
@@ -135,12 +138,38 @@ extension Routes {
     /// Compares a condition with a job that the request changes or erases. The request itself handles a job that does
     /// not exist or that the caller may not see.
     ///
+    /// - Returns: the revision of the record that meets the condition; `nil` if nothing was compared.
     /// - Throws: 412 if the condition is not met.
-    func require(_ condition: JobCondition, of job: JobID, by grant: Grant) async throws {
+    @discardableResult
+    func require(_ condition: JobCondition, of job: JobID, by grant: Grant) async throws -> Int64? {
         guard !condition.isEmpty, let record = try await self.result(of: self.jobs.ledger.recover(job))?.record,
             grant.reaches(job, customer: record.customer, rider: record.rider),
             !self.revocations.hides(job, from: grant.role)
-        else { return }
+        else { return nil }
         if let refusal = condition.refusal(for: record) { throw Problem(refusal) }
+        return record.revision
+    }
+
+    /// How often a condition is compared while others change the record.
+    private static let maxComparisons = 5
+
+    /// Assigns a job if it meets a condition. If the record changes after it was compared, it is compared again.
+    ///
+    /// - Throws: 412 if the condition is not met.
+    func assignment(
+        if condition: JobCondition, of job: JobID, by grant: Grant,
+        _ assign: (_ revision: Int64?) -> EventLoopFuture<Durable<Assigned>>
+    ) async throws -> Durable<Assigned> {
+        for _ in 0..<Self.maxComparisons {
+            let revision = try await self.require(condition, of: job, by: grant)
+            do {
+                return try await assign(revision).get()
+            } catch is RevisionChanged {
+                continue
+            } catch {
+                throw Problem(Refused(error))
+            }
+        }
+        throw Problem(Refused.changedConcurrently)
     }
 }

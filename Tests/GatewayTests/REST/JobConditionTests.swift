@@ -70,6 +70,33 @@ import Testing
         }
     }
 
+    @Test func `of two concurrent assignments with the same If-Match, one is made and the other is answered with 412`()
+        async throws
+    {
+        try await within {
+            try await RunningGateway.run(isSecure: false, { $0.limits.requestsPerPersonBurst = 1_000_000 }) { gateway in
+                let made = try await gateway.rest("PUT", Self.path, by: "orders", .service, Self.job)
+                #expect(made.status == 201, "\(made.text)")
+                for round in 0..<30 {
+                    let tag = try #require(
+                        try await gateway.rest("GET", Self.path, by: "orders", .service).headers["etag"])
+                    let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+                        for customer in ["anna-\(round)", "bert-\(round)"] {
+                            group.addTask {
+                                try await gateway.rest(
+                                    "PUT", "\(Self.path)/assignment", by: "orders", .service,
+                                    #"{"customer":"\#(customer)"}"#, headers: ["If-Match: \(tag)"]
+                                ).status
+                            }
+                        }
+                        return try await group.reduce(into: []) { $0.append($1) }
+                    }
+                    #expect(statuses.sorted() == [200, 412], "round \(round)")
+                }
+            }
+        }
+    }
+
     @Test func `a stale If-Match changes and erases nothing, and the current one does`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in
