@@ -239,7 +239,8 @@ export class FixQueue {
     this.#waiting = fresh.filter((other) => String(other.jobs) !== String(fresh[0].jobs));
     if (fresh.length === 0) return null;
     const {jobs} = fresh[0];
-    const sent = fresh.filter((other) => String(other.jobs) === String(jobs)).sort((a, b) => b.fix.at - a.fix.at).slice(0, FIXES_PER_REPORT);
+    const sent = fresh.filter((other) => String(other.jobs) === String(jobs))
+      .sort((a, b) => b.fix.at - a.fix.at).slice(0, FIXES_PER_REPORT);
     this.#sentAt = now;
     const seq = ++this.#seq;
     this.#unanswered = [...this.#unanswered, {...sent[0], seq}].slice(-MOST_FIXES);
@@ -264,7 +265,7 @@ export class FixQueue {
     for (const {jobs, fix} of all) this.add(jobs, fix);
   }
 
-  /** Discards everything about a job. A reading for several jobs stays for the others. @param isElsewhere another device of the rider reports for it */
+  /** Discards a job. A reading for several jobs stays for the others. @param isElsewhere another device of the rider reports it */
   forget(job, isElsewhere) {
     if (isElsewhere) this.elsewhere.add(job);
     const others = (readings) => readings.map((reading) => (

@@ -301,7 +301,7 @@ export class Enroute {
         if (/^un/.test(replyTo)) this.#leaving.set(name, {type: replyTo, job, zone});
         return this.#retryLater(name, message, () => this.#askAgain(name, job, zone));
       }
-      if (subject && !subject.isAnswered) return zone ? this.#updateZone(message) : this.#updateJob(message);
+      if (subject?.isAnswered === false) return zone ? this.#updateZone(message) : this.#updateJob(message);
     }
     if (replyTo === 'location') {
       if (this.#dropped.has(job)) return this.#fixes.repeatUnanswered();
@@ -311,9 +311,9 @@ export class Enroute {
     const isHandled = this.#requests.settle(message);
     // Whether this device reports for the job. If a later request was sent, its answer decides.
     if (!this.#requests.switchesTravel(job)) {
-      const isTravel = replyTo === 'travel';
-      if (/other_device|travel_mode_off/.test(code) || (isTravel && !retry)) this.#forget(job, code === 'other_device');
-      else if (isTravel && !isHandled && this.#travels.has(job)) {
+      if (/other_device|travel_mode_off/.test(code) || (replyTo === 'travel' && !retry)) {
+        this.#forget(job, code === 'other_device');
+      } else if (replyTo === 'travel' && !isHandled && this.#travels.has(job)) {
         if (code === 'rate_limited') this.#dropped.add(job);
         return this.#retryLater(`travel ${job}`, message, () => this.#travels.has(job) && this.#resume(job));
       }

@@ -53,6 +53,6 @@ for (const hours of [1, -1]) {
       await clock.pass(300);
       peer.says({type: 'pong', serverTime: epoch + clock.now() - 150});
     }
-    assert.equal(enroute.serverTime, epoch + clock.now());
+    assert.ok(Math.abs(enroute.serverTime - epoch - clock.now()) < 1_000);
   });
 }
