@@ -265,7 +265,7 @@ export class FixQueue {
     for (const {jobs, fix} of all) this.add(jobs, fix);
   }
 
-  /** Discards a job. A reading for several jobs stays for the others. @param isElsewhere another device of the rider reports it */
+  /** Discards a job. A reading for several jobs stays for the others. @param isElsewhere another device reports the job */
   forget(job, isElsewhere) {
     if (isElsewhere) this.elsewhere.add(job);
     const others = (readings) => readings.map((reading) => (

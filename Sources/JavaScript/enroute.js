@@ -307,7 +307,7 @@ export class Enroute {
       if (this.#dropped.has(job)) return this.#fixes.repeatUnanswered();
       this.#fixes.answered(Infinity);
     }
-    if (replyTo === '' && code === 'rate_limited') this.#retryLater('all', message, () => this.#subscribeAll(true));
+    if (replyTo === '' && retry) this.#retryLater('all', message, () => this.#subscribeAll(true));
     const isHandled = this.#requests.settle(message);
     // Whether this device reports for the job. If a later request was sent, its answer decides.
     if (!this.#requests.switchesTravel(job)) {
