@@ -130,7 +130,7 @@ test-swift: $(BUILT_TESTS)
 # enroute.js: its rules, the library with the built gateway, and the npm package with React, TypeScript and a bundler.
 # Needs Node 18 or newer; Debian has one.
 test-javascript: $(BUILT_TESTS)
-	node --test Tests/JavaScript/*.test.mjs
+	Tests/second-look node --test Tests/JavaScript/*.test.mjs
 
 # The Swift client for apps, without its tests, which are part of `make test-swift`: the code of its documents, its code
 # for Apple's systems, its public interface, and that nothing is left behind.
@@ -143,7 +143,7 @@ test-client: $(BUILT_TESTS)
 CONFORMANCE =
 
 test-conformance: $(BUILT_TESTS)
-	Tests/Conformance/run $(CONFORMANCE)
+	Tests/second-look Tests/Conformance/run $(CONFORMANCE)
 
 # The pages in Debian's Chromium, with Playwright and axe from PyPI (in .build-browser). Arguments of pytest:
 # BROWSER="-m lean -k customer".
@@ -271,7 +271,7 @@ build-benchmarks:
 	@nice -n 19 $(MAKE) --no-print-directory -C benchmarks build
 
 test-benchmarks: $(BUILT)
-	@$(MAKE) --no-print-directory -C benchmarks smoke
+	@Tests/second-look $(MAKE) --no-print-directory -C benchmarks smoke
 
 clean: ## removes all that was built and downloaded
 	rm -rf .build .build-twin .build-fuzz .build-api .build-browser .build-conformance .build-hostile .build-deploy .build-tools \

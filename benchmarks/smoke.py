@@ -102,7 +102,8 @@ def load(enroute, programs, folder):
         environment = dict(
             PATH=os.environ["PATH"], ENROUTE_REDIS_LIVE_URL=f"redis://127.0.0.1:{redis_port}", ENROUTE_TLS="off",
             ENROUTE_LISTEN_PORT=str(port), ENROUTE_LISTEN_HOST="127.0.0.1", ENROUTE_MANAGEMENT="off", ENROUTE_MODE="development",
-            ENROUTE_TOKEN_SECRET=SECRET.decode(), ENROUTE_LOG_LEVEL="critical")
+            ENROUTE_TOKEN_SECRET=SECRET.decode(), ENROUTE_LOG_LEVEL="critical",
+            ENROUTE_OVERLOAD_LOOP_LAG_MS="60000")
         with Server(enroute, "serve", env=environment, stdout=subprocess.DEVNULL):
             wait_for("the gateway", lambda: is_up(port))
             for way in ("redis", "riders"):

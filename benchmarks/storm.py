@@ -51,7 +51,7 @@ class Storm:
             "ENROUTE_REDIS_LIVE_URL": redis.url, "ENROUTE_MODE": "development", "ENROUTE_LISTEN_HOST": "127.0.0.1",
             "ENROUTE_TLS_CERTIFICATE_FILE": self.authority, "ENROUTE_TLS_KEY_FILE": f"{self.folder}/key.pem",
             "ENROUTE_TLS_TICKET_KEY_FILES": f"{self.folder}/ticket.key", "ENROUTE_TOKEN_SECRET": SECRET.decode(),
-            "ENROUTE_EVENT_LOOPS": "1", "ENROUTE_LOG_LEVEL": "info"}
+            "ENROUTE_EVENT_LOOPS": "1", "ENROUTE_OVERLOAD_LOOP_LAG_MS": "60000", "ENROUTE_LOG_LEVEL": "info"}
         gateways = [Gateway(options.enroute, name, folder, environment) for name in ("a", "b")]
         for gateway in gateways:
             gateway.start()

@@ -19,7 +19,8 @@
 -- ARGV[5]  job                    1 to 64 of [A-Za-z0-9_-]
 -- ARGV[6]  from                   states from which the new state may be reached, joined by commas
 -- ARGV[7]  state                  accepted | arrived_at_store | picked_up | in_transit
--- Errors   'ERR advance_task: ...' on a bad argument; nothing is written.
+-- Errors   'ERR advance_task: ...' on a bad argument; nothing is written. The same when KEYS[1] holds malformed
+--          data.
 -- Returns  {1, version} moved to this state   {2, version} already in it   {0} no such rider, or not their task
 --          {-1, state} the task is in this state, from which the new one cannot be reached
 --          {-9} the request id was used for a different call
@@ -81,6 +82,10 @@ local record = redis.call('HMGET', KEYS[1],
   'status', 'reachable', 'approved', 'capacity', 'heartbeat', 'device', 'version')
 if not record[1] then return {0} end
 local status, reachable, approved, capacity, heartbeat, device, version = unpack(record)
+local is_complete = reachable and approved and heartbeat and device and version
+if not is_complete or not string.match(capacity or '', '^%d%d?%d?$') or not string.match(heartbeat, '^%d+$') then
+  return redis.error_reply('ERR advance_task: KEYS[1] holds malformed data')
+end
 -- Identical in every script that changes a rider: derives from the record whether the rider is in the pool, gives the
 -- change its version, appends it to the log and publishes it.
 local function apply_change(change, job, reason)
@@ -115,5 +120,6 @@ local current = redis.call('HMGET', KEYS[2], job)[1]
 if not current then return {0} end
 if current == state then return reply({2, version}) end
 if not string.find(',' .. from .. ',', ',' .. current .. ',', 1, true) then return reply({-1, current}) end
+apply_change(state, job, '')
 redis.call('HSET', KEYS[2], job, state)
-return reply({1, apply_change(state, job, '')})
+return reply({1, version})

@@ -30,7 +30,8 @@
 -- ARGV[7]  instead_of             rider who has the task now and hands it over, or the rider itself if it had the job
 --                                 before it entered the zone: 1 to 64 of [A-Za-z0-9_-]; '' for none
 -- ARGV[8]  state                  of a task that is new: accepted | arrived_at_store | picked_up | in_transit
--- Errors   'ERR assign_rider: ...' on a bad argument; nothing is written.
+-- Errors   'ERR assign_rider: ...' on a bad argument; nothing is written. The same when KEYS[1] holds malformed
+--          data.
 -- Returns  {1, version} assigned   {2, version} already their task   {0} no such rider in the zone
 --          {-1, version} offline   {-2, version} not approved   {-3, version} unreachable
 --          {-4, job, ...} at capacity, with these tasks   {-5, rider} the task belongs to this rider
@@ -97,6 +98,10 @@ local record = redis.call('HMGET', KEYS[1],
   'status', 'reachable', 'approved', 'capacity', 'heartbeat', 'device', 'version')
 if not record[1] then return {0} end
 local status, reachable, approved, capacity, heartbeat, device, version = unpack(record)
+local is_complete = reachable and approved and heartbeat and device and version
+if not is_complete or not string.match(capacity or '', '^%d%d?%d?$') or not string.match(heartbeat, '^%d+$') then
+  return redis.error_reply('ERR assign_rider: KEYS[1] holds malformed data')
+end
 -- Identical in every script that changes a rider: derives from the record whether the rider is in the pool, gives the
 -- change its version, appends it to the log and publishes it.
 local function apply_change(change, job, reason)
@@ -141,6 +146,9 @@ if instead_of ~= rider then
   local jobs = redis.call('HKEYS', KEYS[2])
   if #jobs >= tonumber(capacity) then return reply({-4, unpack(jobs)}) end
 end
+-- Fails before the first write if a key is of another type.
+redis.call('ZSCORE', KEYS[3], rider)
+redis.call('XREVRANGE', KEYS[4], '+', '-', 'COUNT', 1)
 redis.call('HSET', KEYS[2], job, state)
 redis.call('HSET', KEYS[7], job, rider)
 return reply({1, apply_change('assigned', job, '')})

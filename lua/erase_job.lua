@@ -46,7 +46,11 @@ end
 -- A key of another type is a malformed record too. It needs no comparison, because no script changes it.
 local record = redis.pcall('HMGET', KEYS[1], 'epoch', 'fence', 'zone', 'version', 'erased')
 local tombstones = (record[2] and 1 or 0) + (record[5] and 1 or 0)
-if not record.err and redis.call('HLEN', KEYS[1]) == tombstones then return {0} end
+if not record.err and redis.call('HLEN', KEYS[1]) == tombstones then
+  -- A write, so that WAIT covers an earlier erasure, which another connection may have made.
+  if record[2] then redis.call('HSET', KEYS[1], 'fence', record[2]) end
+  return {0}
+end
 local is_malformed = record.err or not is_epoch(record[1] or '') or not is_fence(record[2] or '0')
 local is_as_read = record[1] == epoch and tonumber(record[2] or '0') == tonumber(expected)
 if not is_malformed and not is_as_read then return {-1} end

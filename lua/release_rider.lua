@@ -19,7 +19,8 @@
 -- ARGV[4]  request                id of the request, 0 to 128 printable characters; '' for none
 -- ARGV[5]  job                    1 to 64 of [A-Za-z0-9_-]
 -- ARGV[6]  outcome                why the task ended, 1 to 40 of [a-z_]
--- Errors   'ERR release_rider: ...' on a bad argument; nothing is written.
+-- Errors   'ERR release_rider: ...' on a bad argument; nothing is written. The same when KEYS[1] holds malformed
+--          data.
 -- Returns  {1, version} released   {2, version} it was not their task   {0} no such rider in the zone
 --          {-9} the request id was used for a different call
 -- Cost     O(log riders) plus one SPUBLISH
@@ -77,6 +78,10 @@ local record = redis.call('HMGET', KEYS[1],
   'status', 'reachable', 'approved', 'capacity', 'heartbeat', 'device', 'version')
 if not record[1] then return {0} end
 local status, reachable, approved, capacity, heartbeat, device, version = unpack(record)
+local is_complete = reachable and approved and heartbeat and device and version
+if not is_complete or not string.match(capacity or '', '^%d%d?%d?$') or not string.match(heartbeat, '^%d+$') then
+  return redis.error_reply('ERR release_rider: KEYS[1] holds malformed data')
+end
 -- Identical in every script that changes a rider: derives from the record whether the rider is in the pool, gives the
 -- change its version, appends it to the log and publishes it.
 local function apply_change(change, job, reason)
@@ -107,8 +112,13 @@ local function apply_change(change, job, reason)
   return version
 end
 
+-- Fails before the first write if a key is of another type.
+redis.call('ZSCORE', KEYS[3], rider)
+redis.call('XREVRANGE', KEYS[4], '+', '-', 'COUNT', 1)
+redis.call('ZSCORE', KEYS[8], rider)
+local owner = redis.call('HMGET', KEYS[7], job)[1]
 if redis.call('HDEL', KEYS[2], job) == 0 then return reply({2, version}) end
 -- After a hand-over the task already belongs to another rider.
-if redis.call('HMGET', KEYS[7], job)[1] == rider then redis.call('HDEL', KEYS[7], job) end
+if owner == rider then redis.call('HDEL', KEYS[7], job) end
 if reachable ~= '1' and redis.call('HLEN', KEYS[2]) == 0 then redis.call('ZADD', KEYS[8], now, rider) end
 return reply({1, apply_change('released', job, outcome)})

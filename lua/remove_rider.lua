@@ -104,6 +104,8 @@ end
 
 local jobs = redis.call('HKEYS', KEYS[2])
 if #jobs > 0 then return reply({-1, unpack(jobs)}) end
+-- Fails before the first write if the key is of another type.
+redis.call('ZSCORE', KEYS[7], rider)
 status, reachable = 'offline', '0'
 apply_change('removed', '', reason)
 redis.call('ZREM', KEYS[7], rider)

@@ -16,7 +16,8 @@
 -- ARGV[3]  device                 the rider's device, 1 to 64 of [A-Za-z0-9_-], or '' when it is unknown
 -- ARGV[4]  takes_over             1 when this device has just signed in and becomes the rider's device, else 0
 -- ARGV[5]  reach_ms               ms after a heartbeat for which a rider counts as reachable, 1 to 86,400,000
--- Errors   'ERR rider_heartbeat: ...' on a bad argument; nothing is written.
+-- Errors   'ERR rider_heartbeat: ...' on a bad argument; nothing is written. The same when KEYS[1] holds malformed
+--          data.
 -- Returns  {1, version} recorded   {2, version} recorded; the rider is reachable again or changed the device
 --          {0} no such rider in the zone   {-1, version} offline: nothing is changed
 --          {-2, device} the rider uses this other device: not recorded
@@ -54,6 +55,10 @@ local record = redis.call('HMGET', KEYS[1],
   'status', 'reachable', 'approved', 'capacity', 'heartbeat', 'device', 'version')
 if not record[1] then return {0} end
 local status, reachable, approved, capacity, heartbeat, device, version = unpack(record)
+local is_complete = reachable and approved and heartbeat and device and version
+if not is_complete or not string.match(capacity or '', '^%d%d?%d?$') then
+  return redis.error_reply('ERR rider_heartbeat: KEYS[1] holds malformed data')
+end
 -- Identical in every script that changes a rider: derives from the record whether the rider is in the pool, gives the
 -- change its version, appends it to the log and publishes it.
 local function apply_change(change, job, reason)
@@ -87,14 +92,18 @@ end
 if status ~= 'online' then return {-1, version} end
 local is_other = new_device ~= '' and new_device ~= device
 if is_other and device ~= '' and takes_over == '0' then return {-2, device} end
+-- Fails before the first write if the key is of another type.
+redis.call('ZSCORE', KEYS[6], rider)
 heartbeat = string.format('%.0f', now)
-redis.call('ZADD', KEYS[6], now + reach, rider)
-if reachable == '1' and not is_other then
-  redis.call('HSET', KEYS[1], 'heartbeat', heartbeat)
+local is_changed = reachable ~= '1' or is_other
+if is_changed then
+  local change = reachable == '1' and 'device' or 'reachable'
+  reachable = '1'
+  if is_other then device = new_device end
+  apply_change(change, '', '')
+else
   redis.call('ZADD', KEYS[3], 'XX', heartbeat, rider)
-  return {1, version}
+  redis.call('HSET', KEYS[1], 'heartbeat', heartbeat)
 end
-local change = reachable == '1' and 'device' or 'reachable'
-reachable = '1'
-if is_other then device = new_device end
-return {2, apply_change(change, '', '')}
+redis.call('ZADD', KEYS[6], now + reach, rider)
+return {is_changed and 2 or 1, version}

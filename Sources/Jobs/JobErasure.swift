@@ -22,16 +22,15 @@ extension JobService {
     /// - Parameters:
     ///   - actor: who requests it.
     ///   - record: writes the audit entry, which stays. Called with the number of keys and events deleted before the record.
-    /// - Returns: fails with `Refused` when there is no such job, for example because it was erased before.
+    /// - Returns: fails with `Refused` when there is no such job, for example because it was erased before and enough
+    ///   replicas have that erasure.
     package func erase(
         _ job: JobID, by actor: PersonID, recording: @escaping @Sendable (_ keys: Int) -> EventLoopFuture<Void>,
         attempt: Int = 1
     ) -> EventLoopFuture<Durable<Void>> {
         let loop = self.loop
         return self.ledger.erasable(job).flatMap { erasable in
-            guard let record = erasable else {
-                return self.finishErasure(of: job).flatMapThrowing { throw Refused.noSuchJob }
-            }
+            guard let record = erasable else { return self.finishErasure(of: job) }
             // No position of the job can be shared from here on: decisions up to this fence can no longer open the
             // feed.
             let fence = (record.version?.fence ?? 0) + 1
@@ -53,7 +52,7 @@ extension JobService {
                     return self.unfinished.attempt(job, on: loop, rest) {
                         self.eraseRestLater(of: job, record, by: actor)
                     }.map { Durable(value: (), replicas: erasure.replicas) }
-                case .noSuchJob: return loop.makeFailedFuture(Refused.noSuchJob)
+                case .noSuchJob: return self.confirm(erasure)
                 case .overtaken where attempt < Self.maxErasureAttempts,
                     .hasLinks where attempt < Self.maxErasureAttempts:
                     return self.erase(job, by: actor, recording: recording, attempt: attempt + 1)
@@ -97,11 +96,21 @@ extension JobService {
     }
 
     /// Erases data that an earlier request may have left, if the request is repeated after the record is gone.
-    private func finishErasure(of job: JobID) -> EventLoopFuture<Void> {
+    private func finishErasure(of job: JobID) -> EventLoopFuture<Durable<Void>> {
         self.ledger.wasErased(job).flatMap { wasErased in
-            guard wasErased else { return self.loop.makeSucceededVoidFuture() }
-            return self.feed.erase(job).and(self.ledger.eraseRemainingEvents(of: job)).map { _ in }
+            guard wasErased else { return self.loop.makeFailedFuture(Refused.noSuchJob) }
+            return self.feed.erase(job).and(self.ledger.eraseRemainingEvents(of: job)).flatMap { _ in
+                self.ledger.erase(job, as: nil)
+            }.flatMap { self.confirm($0) }
         }
+    }
+
+    /// The outcome of a repeated erasure: there is no such job, unless too few replicas have the first erasure.
+    private func confirm(_ erasure: Durable<JobLedger.Erasure>) -> EventLoopFuture<Durable<Void>> {
+        guard erasure.value == .noSuchJob, erasure.isReplicationUnconfirmed else {
+            return self.loop.makeFailedFuture(Refused.noSuchJob)
+        }
+        return self.loop.makeSucceededFuture(Durable(value: (), replicas: erasure.replicas))
     }
 
     private func releaseTask(_ job: JobID, _ record: ErasableJob, by actor: PersonID) -> EventLoopFuture<Void> {

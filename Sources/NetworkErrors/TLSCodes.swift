@@ -40,7 +40,10 @@ package enum TLSCodes {
 
     private static func reason(codes: [String]) -> String {
         if codes.contains(self.untrusted) {
-            return "the server's certificate is not signed by a trusted CA, or is not valid now"
+            // BoringSSL's error does not say which of them.
+            return
+                "the server's certificate has expired, is not valid yet, or is not signed by a trusted CA: check its "
+                + "dates and its chain"
         }
         if !self.withoutTLS.isDisjoint(with: codes) { return "the server does not use TLS on this port" }
         return "TLS failed: \(self.words(codes))"

@@ -14,6 +14,10 @@ struct PushSender: Sendable {
         ///   - reason: for people, without an address.
         ///   - mayPass: whether another attempt may succeed.
         case failed(reason: String, mayPass: Bool)
+        /// The push service did not respond. Another attempt may succeed.
+        case unreachable(reason: String)
+
+        var isUnreachable: Bool { if case .unreachable = self { true } else { false } }
     }
 
     let settings: PushSettings
@@ -34,8 +38,8 @@ struct PushSender: Sendable {
                 of: address.url.host, within: PushSettings.longestAttempt)
             http = self.settings.http.pinned(address.url.host, to: addresses.map(\.description), connections: 1)
         } catch let failure as HostResolver.Failure {
-            let isRefused = if case .refused = failure { true } else { false }
-            return .failed(reason: "\(failure)", mayPass: !isRefused)
+            if case .refused = failure { return .failed(reason: "\(failure)", mayPass: false) }
+            return .unreachable(reason: "\(failure)")
         } catch {
             return .failed(reason: "\(error)", mayPass: false)
         }
@@ -44,8 +48,8 @@ struct PushSender: Sendable {
         } catch {
             switch error {
             case .tooLong(let status): return Self.result(status: status)
-            case .late: return .failed(reason: "no response in time", mayPass: true)
-            case .unreachable(_, let reason): return .failed(reason: reason, mayPass: true)
+            case .late: return .unreachable(reason: "no response in time")
+            case .unreachable(_, let reason): return .unreachable(reason: reason)
             case .cancelled: return .failed(reason: "the gateway stopped", mayPass: false)
             }
         }

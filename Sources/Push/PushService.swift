@@ -43,6 +43,7 @@ package final class PushService: Sendable {
     private let logger: Logger
     private let near: AsyncStream<Near>
     private let reports: AsyncStream<Near>.Continuation
+    private let unreachable = UnreachableServices()
 
     /// Maximum number of unprocessed reports. Beyond it, the oldest is dropped; its rider is reported again 15 s later.
     private static let mostWaiting = 1_000
@@ -140,18 +141,29 @@ package final class PushService: Sendable {
             let address = try? PushAddress(
                 endpoint: subscription.endpoint, p256dh: subscription.keys.p256dh, auth: subscription.keys.auth)
         else { return self.counts.add(.pushesFailed) }
+        guard self.unreachable.admits(address.origin) else {
+            return self.failed(job, "the push service could not be reached a moment ago")
+        }
         let sender = PushSender(settings: self.settings)
         for pause in self.settings.pauses.map(Optional.some) + [nil] {
-            switch await sender.send(message, to: address, now: Int64(Date.now.timeIntervalSince1970)) {
+            let result = await sender.send(message, to: address, now: Int64(Date.now.timeIntervalSince1970))
+            if !result.isUnreachable { self.unreachable.remove(address.origin) }
+            let reason: String
+            switch result {
             case .sent: return self.counts.add(.pushesSent)
             case .gone: return self.counts.add(.pushesGone)
-            case .failed(let reason, let mayPass):
-                guard mayPass, let pause, (try? await Task.sleep(for: pause)) != nil else {
-                    self.counts.add(.pushesFailed)
-                    return self.logger.warning(
-                        "a browser was not notified", metadata: [LogKey.job: "\(job)", LogKey.reason: "\(reason)"])
-                }
+            case .failed(let text, mayPass: false): return self.failed(job, text)
+            case .failed(let text, mayPass: true), .unreachable(let text): reason = text
             }
+            if let pause, (try? await Task.sleep(for: pause)) != nil { continue }
+            if result.isUnreachable { self.unreachable.add(address.origin) }
+            return self.failed(job, reason)
         }
+    }
+
+    private func failed(_ job: JobID, _ reason: String) {
+        self.counts.add(.pushesFailed)
+        self.logger.warning(
+            "a browser was not notified", metadata: [LogKey.job: "\(job)", LogKey.reason: "\(reason)"])
     }
 }

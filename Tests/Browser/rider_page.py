@@ -2,7 +2,7 @@
 each request for the location and each reading, can hold requests while the browser's question is "open", and records
 map apps instead of opening them."""
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Error, Locator, Page, expect
 
 from devices import ROME, Devices
 from order_system import Job, OrderSystem
@@ -50,6 +50,16 @@ class RiderPage:
         query = "&".join([f"job={job.name}" for job in jobs] + ([words] if words else []))
         self.page.goto(orders.sign_in_url(f"/rider?{query}" if query else "/rider", "rider", person))
         expect(self.page.locator("#work")).to_be_visible()
+
+    def pause_time(self, ahead_ms: int) -> None:
+        """The page's time advances by less than `ahead_ms`. Then it passes only in `page.clock.run_for`."""
+        while True:
+            try:
+                return self.page.clock.pause_at((self.page.evaluate("Date.now()") + ahead_ms) / 1_000)
+            except Error as error:
+                # The machine paused for longer than that.
+                if "to the past" not in str(error):
+                    raise
 
     # Content of the page
 

@@ -36,12 +36,14 @@ def test_an_expired_session_asks_to_sign_in_and_keeps_the_content(order_system, 
     expect(page.locator("#offline")).to_be_in_viewport()
     expect(page.locator("#offline")).to_have_text("Your session has expired. Sign in again to continue.")
     expect(page.locator("#announcer")).to_have_text("Your session has expired. Sign in again to continue.")
+    expect(page).to_have_title("Your session has expired. Sign in again to continue.")
     page.locator("#signin-code").fill(order_system.sign_in_url("", "customer", delivery.customer))
     page.keyboard.press("Enter")
     expect(page.locator("#signin")).to_be_hidden()
     expect(page.locator("#offline")).to_be_hidden()
     delivery.status("preparing")
     expect(page.locator("#headline")).to_have_text("Your order is being prepared")
+    expect(page).to_have_title("Your order is being prepared")
 
 
 @pytest.mark.lean

@@ -17,6 +17,22 @@ SHOP = away(HOME, 900, 300)
 VENDOR = {"name": "Da Gino", "lat": SHOP[0], "lon": SHOP[1]}
 CLOCK = re.compile(r"^\d{1,2}:\d\d\s?[AP]M$")
 DELIVERED = re.compile(r"^Delivered at \d{1,2}:\d\d")
+# A device whose clock can be set (`ahead`). It lists the gateway's messages, and what each rendering apologizes for.
+SETTABLE = """(() => {
+  const [Socket, now] = [WebSocket, Date.now];
+  Object.assign(window, {ahead: 0, heard: [], apologies: []});
+  Date.now = () => now() + ahead;
+  window.WebSocket = class extends Socket {
+    constructor(...all) {
+      super(...all);
+      this.addEventListener('message', ({data}) => heard.push(JSON.parse(data).type));
+    }
+  };
+  // The page sets its title whenever it renders.
+  Object.defineProperty(document, 'title', {
+    set() { queueMicrotask(() => apologies.push(document.querySelector('#apology').textContent)); },
+  });
+})()"""
 
 
 def window(from_minutes: float, until_minutes: float) -> dict:
@@ -39,6 +55,22 @@ def test_before_the_trip_the_page_shows_the_promised_time_and_shop_and_home_on_t
         expect(page.locator(f"#steps [data-step={step}] .state")).to_have_text(CLOCK)
     expect(page).to_have_title(re.compile("^Expected .* · Your order$"))
     axe(page)
+
+
+def test_a_clock_that_is_set_while_the_page_is_open_makes_no_order_late(order_system, phone):
+    delivery = order_system.delivery("accepted", "preparing", display={"window": window(20, 35)})
+    page = phone()
+    page.add_init_script(SETTABLE)
+    page.goto(delivery.guest_url)
+    page.wait_for_function("() => heard.includes('subscribed')")
+    expect(page.locator("#eta")).to_have_text(re.compile(r"^Expected \d"))
+    promised = page.locator("#eta").text_content()
+    page.evaluate("[heard, apologies, ahead] = [[], [], 3 * 3_600_000]")
+    page.wait_for_function("() => heard.includes('pong')")
+    rendered = page.evaluate("apologies.length")
+    page.wait_for_function("count => apologies.length > count + 2", arg=rendered)
+    assert set(page.evaluate("apologies")) == {""}
+    expect(page.locator("#eta")).to_have_text(promised)
 
 
 def test_when_the_rider_sets_off_the_same_map_stays_and_follows_them(order_system, rider, phone):

@@ -102,7 +102,8 @@ WITHOUT_STORAGE = """for (const name of ['sessionStorage', 'localStorage']) {
 @pytest.mark.parametrize("path, role, selector", [
     ("/rider", "rider", "#work h1"), ("/ops?zone=-", "ops", "#jobs thead"), ("/track/{job}", "customer", "#headline"),
 ])
-def test_every_page_works_without_storage(order_system, devices, path, role, selector):
+def test_every_page_works_without_storage_and_stays_signed_in_in_another_language(
+        order_system, devices, path, role, selector):
     job = order_system.delivery("accepted")
     person = job.customer if role == "customer" else f"{role}-without-storage"
     page = devices.phone()
@@ -110,3 +111,8 @@ def test_every_page_works_without_storage(order_system, devices, path, role, sel
     page.goto(order_system.sign_in_url(path.format(job=job.name), role, person))
     expect(page.locator(selector).first).to_be_visible()
     expect(page.locator("#rescue")).to_have_count(0)
+    page.locator("#language").click()
+    expect(page.locator("html[lang=de][data-ready]")).to_have_count(1)
+    expect(page.locator(selector).first).to_be_visible()
+    expect(page.locator("#signin")).to_be_hidden()
+    assert page.evaluate("history.state") is None

@@ -227,10 +227,12 @@ def test_a_person_without_the_ops_role_reads_so_and_sees_nothing(order_system, l
     expect(page.locator("#signin")).to_be_visible()
 
 
-def test_an_expired_session_keeps_the_content_and_continues_with_a_new_code(order_system, look, zone):
-    visit = order_system.visit(zone=zone)
+def test_an_expired_session_keeps_the_content_and_continues_with_a_new_code(order_system, rider, look, zone):
+    visit = order_system.visit("on_the_way", zone=zone)
+    driver = rider(visit).travel()
+    driver.report(to_the_door(HOME).at(0), is_answered=True)
     page = look(f"?zone={zone}")
-    expect(row(page, visit)).to_be_visible()
+    expect(row(page, visit).locator(".c-tracking")).to_have_text("live")
     page.evaluate("scrollTo(0, document.body.scrollHeight)")
     page.evaluate("sessionStorage.setItem('enroute.token', JSON.stringify({token: 'over', expiresAt: 0}))")
     expect(page.locator("#signin")).to_contain_text("Your session has expired")
@@ -238,7 +240,9 @@ def test_an_expired_session_keeps_the_content_and_continues_with_a_new_code(orde
     expect(page.locator("#offline")).to_contain_text("Your session has expired")
     expect(page.locator("#offline")).to_be_in_viewport()
     expect(page.locator("#announcer")).to_have_text("Your session has expired. Sign in again to continue.")
-    expect(row(page, visit)).to_be_visible()
+    expect(page).to_have_title("Your session has expired. Sign in again to continue.")
+    # Nobody sees what changes meanwhile.
+    expect(row(page, visit).locator(".c-tracking")).to_have_text("stale")
     code = order_system.sign_in_url("/ops", "ops", "olga").split("#in.")[1]
     page.fill("#signin-code", code)
     page.keyboard.press("Enter")
@@ -246,6 +250,9 @@ def test_an_expired_session_keeps_the_content_and_continues_with_a_new_code(orde
     expect(page.locator("#offline")).to_be_hidden()
     late = order_system.visit(zone=zone)
     expect(row(page, late)).to_be_visible()
+    driver.report(to_the_door(HOME).at(1), is_answered=True)
+    expect(row(page, visit).locator(".c-tracking")).to_have_text("live")
+    expect(page).to_have_title(re.compile("Operations$"))
 
 
 def test_without_a_gateway_the_list_stays_with_its_time_and_recovers(

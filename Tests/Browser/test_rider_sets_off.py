@@ -83,7 +83,7 @@ def test_an_online_rider_without_a_task_asks_for_one_every_2_s(open_rider):
     clock, answer = rider.page.clock, "**/riders/me"
     # The page looks every 5 s before it knows that the rider waits.
     with rider.page.expect_response(answer):
-        clock.pause_at((rider.page.evaluate("Date.now()") + 5_000) / 1_000)
+        rider.pause_time(5_000)
     for _ in range(3):
         with rider.page.expect_response(answer):
             clock.run_for(2_000)

@@ -39,7 +39,7 @@ def tap(rider, job) -> None:
 def stop_time(rider) -> None:
     """From now on the page's time passes only in `run_for`, so that on a slow machine no pause ends earlier and no button is
     held for longer than the test says."""
-    rider.page.clock.pause_at((rider.page.evaluate("Date.now()") + AHEAD_MS) / 1_000)
+    rider.pause_time(AHEAD_MS)
 
 
 @pytest.mark.lean

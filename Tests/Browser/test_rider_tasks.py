@@ -1,5 +1,6 @@
 """Which tasks the rider's page shows, in which order, and how it names them."""
 
+import re
 import secrets
 import time
 
@@ -72,10 +73,24 @@ def test_a_task_that_does_not_fit_is_counted_and_announced_and_comes_when_there_
     jobs.append(order_system.delivery("accepted", rider=person, display={"orderNumber": "A-11"}))
     expect(more).to_have_text("1 more task. Finish one to see more.")
     expect(rider.announcer).to_contain_text("1 more task.")
+    rider.switch.click()
+    expect(rider.message).to_have_text(re.compile(r"Finish or return first: .*, 1 more task\. Finish one to see more\.$"))
+    assert jobs[-1].name not in rider.message.inner_text()
     jobs[0].status("cancelled")
     expect(rider.announcer).to_contain_text("New task: A-11.")
     expect(rider.card(jobs[-1])).to_be_visible()
     expect(more).to_be_hidden()
+
+
+def test_tasks_that_have_begun_have_a_card_even_if_there_are_too_many(online, order_system):
+    person = online(capacity=MOST_CARDS + 1)
+    jobs = [order_system.delivery("accepted", rider=person) for _ in range(MOST_CARDS + 1)]
+    # The gateway sends the tasks in the order of their ids.
+    last = max(jobs, key=lambda job: job.name)
+    order_system.ask("POST", f"jobs/{last.name}/task", {"state": "arrived_at_store"}, bearer=order_system.token("rider", person))
+    rider = online.page(person)
+    expect(rider.page.locator("#jobs > li")).to_have_count(MOST_CARDS)
+    expect(rider.next(last)).to_have_text("Picked up")
 
 
 @pytest.mark.lean
@@ -107,5 +122,6 @@ def test_a_rider_whose_session_expires_reads_so_where_they_are(online, order_sys
     expect(banner).to_have_text("Your session has expired. Sign in again to continue.")
     expect(banner).to_be_in_viewport()
     expect(rider.announcer).to_contain_text("Your session has expired.")
+    expect(rider.page).to_have_title("Your session has expired. Sign in again to continue.")
     rider.next(jobs[-1]).click()
     expect(rider.card(jobs[-1])).to_contain_text("Your session has expired. Sign in again to continue.")

@@ -240,7 +240,8 @@ import Testing
                 "ENROUTE_REDIS_LEDGER_URL": Self.url("enroute", ledger),
             ]
             let output = try await Self.starts(settings)
-            #expect(output.hasPrefix("enroute: listening"), "\(output)")
+            #expect(output.split(separator: "\n").contains { $0.hasPrefix("enroute: listening") }, "\(output)")
+            #expect(!output.contains("although a check failed"), "\(output)")
         }
     }
 

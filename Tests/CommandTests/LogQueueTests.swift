@@ -92,7 +92,7 @@ import Testing
         let pipe = try SmallPipe()
         let descriptor = open("/dev/full", O_WRONLY)
         defer { close(descriptor) }
-        let queue = LogQueue(descriptor: descriptor)
+        let queue = LogQueue(descriptor: descriptor, patience: .seconds(60))
         for number in 0..<3 {
             queue.append(Self.line(number))
             try await blocking { queue.flush() }
@@ -111,7 +111,7 @@ import Testing
         let descriptor = dup(try #require(broken).writer)
         close(try #require(broken).writer)
         defer { close(descriptor) }
-        let queue = LogQueue(descriptor: descriptor)
+        let queue = LogQueue(descriptor: descriptor, patience: .seconds(60))
         queue.append(String(repeating: "x", count: 2 * SmallPipe.bytes) + "\n")
         try await becomes("the pipe is full") { broken?.waiting == Int32(SmallPipe.bytes) }
         broken = nil
@@ -130,9 +130,9 @@ import Testing
         try await TemporaryFolder.holding("enroute-log") { folder in
             let path = "\(folder)/log"
             let descriptor = open(path, O_WRONLY | O_CREAT, 0o600)
-            let queue = LogQueue(descriptor: descriptor)
+            let queue = LogQueue(descriptor: descriptor, patience: .seconds(60))
             for number in 0..<5000 { queue.append(Self.line(number)) }
-            queue.flush()
+            try await blocking { queue.flush() }
             let text = try String(contentsOfFile: path, encoding: .utf8)
             #expect(text.split(separator: "\n").count == 5000)
         }

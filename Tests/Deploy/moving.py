@@ -200,9 +200,22 @@ class MovingRider(Client):
 class Crowd:
     """Runs clients in a thread of its own."""
 
+    BEAT_SECONDS = 0.05
+
     def __init__(self):
         self.loop = asyncio.new_event_loop()
+        self.longest_stall = 0.0
+        """The longest time in seconds for which this thread did not run, although it was due: the machine had no time."""
         threading.Thread(target=self.loop.run_forever, name="crowd", daemon=True).start()
+        self.run(self._beat())
+
+    async def _beat(self) -> None:
+        due = self.loop.time()
+        while True:
+            due += self.BEAT_SECONDS
+            await asyncio.sleep(due - self.loop.time())
+            self.longest_stall = max(self.longest_stall, self.loop.time() - due)
+            due = self.loop.time()
 
     def run(self, coroutine) -> None:
         asyncio.run_coroutine_threadsafe(coroutine, self.loop)

@@ -3,9 +3,11 @@
 The faults are in faults_*.py. Several run at the same time, each on a site of its own; one Prometheus watches all of them
 with the shipped rules, sped up 60 times (monitoring.py)."""
 
+import itertools
 import re
 import subprocess
 import time
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
@@ -41,8 +43,22 @@ def monitoring(tmp_path_factory) -> Monitoring:
     made.close()
 
 
+class Outcomes:
+    def __init__(self, of: dict[str, Future], pool: ThreadPoolExecutor, run: Callable[[int, Fault], None]):
+        self.of, self._pool, self._run = of, pool, run
+        self._runs = itertools.count(len(FAULTS))
+
+    def provoke_again(self, alert: str) -> None:
+        """For the second attempt of a test: once for all alerts of a fault."""
+        fault = next(fault for fault in FAULTS if alert in fault.alerts)
+        failed = self.of[alert]
+        if failed.done() and failed.exception():
+            again = self._pool.submit(self._run, next(self._runs), fault)
+            self.of |= {name: again for name in fault.alerts}
+
+
 @pytest.fixture(scope="module")
-def outcomes(request, monitoring, tmp_path_factory) -> dict[str, Future]:
+def outcomes(request, monitoring, tmp_path_factory) -> Outcomes:
     """The outcome of each fault by the alerts that it provokes. Only faults of selected tests run."""
     wanted = {item.callspec.params["alert"] for item in request.session.items
               if hasattr(item, "callspec") and "alert" in item.callspec.params}
@@ -61,7 +77,7 @@ def outcomes(request, monitoring, tmp_path_factory) -> dict[str, Future]:
     with ThreadPoolExecutor(AT_ONCE) as pool:
         futures = {fault: pool.submit(run, number, fault) for number, fault in enumerate(order)
                    if wanted & set(fault.alerts)}
-        yield {alert: future for fault, future in futures.items() for alert in fault.alerts}
+        yield Outcomes({alert: future for fault, future in futures.items() for alert in fault.alerts}, pool, run)
 
 
 def test_a_healthy_site_has_no_alert(monitoring, tmp_path):
@@ -88,8 +104,10 @@ def test_a_healthy_site_has_no_alert(monitoring, tmp_path):
 
 
 @pytest.mark.parametrize("alert", [alert for fault in FAULTS for alert in fault.alerts])
-def test_the_alert_fires_because_of_a_real_fault_and_clears_afterwards(outcomes, alert):
-    outcomes[alert].result()
+def test_the_alert_fires_because_of_a_real_fault_and_clears_afterwards(request, outcomes, alert):
+    if getattr(request.node, "execution_count", 1) > 1:
+        outcomes.provoke_again(alert)
+    outcomes.of[alert].result()
 
 
 def test_a_prometheus_without_targets_says_so(tmp_path):

@@ -27,6 +27,11 @@ ZEROS = bytes(4_400)
 # A longer message closes with 1009.
 LONGEST_MESSAGE = 4_096
 REPRODUCED = 6
+# Close codes of a valid sign-in: a limit of connections (a link's viewer leases), and a newer device of the rider.
+DISPLACED = {4009, 4506}
+# The machine paused: Redis or the sign-in itself took too long. At most one sign-in in this many may end like this.
+REFUSED_TEMPORARILY = {4003, 4008}
+RARE = 10
 
 
 class Driver:
@@ -67,6 +72,8 @@ class Driver:
         self.left = amount
         case = iter(range(10**9))
         await asyncio.gather(*(self._keep_on(case) for _ in range(CONNECTIONS)))
+        if self.tally.counts["refused temporarily"] > max(RARE, self.tally.counts["sessions"] // RARE):
+            self.tally.found("many sign-ins are refused temporarily", str(self.tally.counts), str(self.seed))
         return self.tally
 
     async def _keep_on(self, case) -> None:
@@ -108,7 +115,9 @@ class Driver:
                 if by_message and is_mutated:
                     if code not in self.codes:
                         self.tally.found("an invalid first message is answered without a code", f"{code} after {first!r}", seed)
-                elif code != 4504:
+                elif code in REFUSED_TEMPORARILY:
+                    self.tally.counts["refused temporarily"] += 1
+                elif code not in DISPLACED:
                     self.tally.found("a valid sign-in is refused", f"as {role}: {code}", seed)
                 return
             for number in range(BATCHES):

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import multiprocessing
+import os
 import random
 import re
 import shutil
@@ -82,6 +83,15 @@ def main() -> int:
     for one in attacks:
         importlib.import_module(f"drive_{one.driver}")
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(2**32)
+    is_good = _attack(attacks, options, size, seed)
+    if not is_good and os.environ.get("CI"):
+        # Machines of CI may pause for seconds. A defect recurs with the same seed.
+        print("a second look: something was found, and everything runs again with the same seed", flush=True)
+        is_good = _attack(attacks, options, size, seed)
+    return 0 if is_good else 1
+
+
+def _attack(attacks: list[Attack], options: argparse.Namespace, size: str, seed: int) -> bool:
     print(f"hostile suite, {size}, seed {seed}, {enroute()}", flush=True)
     folder = Path(tempfile.mkdtemp(prefix="enroute-hostile-"))
     begun = time.monotonic()
@@ -96,7 +106,7 @@ def main() -> int:
         shutil.rmtree(folder, ignore_errors=True)
     else:
         print(f"logs: {folder}")
-    return 0 if is_good else 1
+    return is_good
 
 
 def _options() -> argparse.Namespace:
@@ -136,6 +146,10 @@ class Run:
             for line in _loud(stage.target.logged):
                 last.found(f"the log contains: {line[25:125]}", line[:600], str(self.seed))
             self._keep(Attack(f"end of {name}", name, 0, 0), last, 0)
+        except Exception:
+            failed = Tally(name)
+            failed.found("the stage itself failed", traceback.format_exc(), str(self.seed))
+            self._keep(Attack(name, name, 0, 0), failed, 0)
         finally:
             stage.close()
 

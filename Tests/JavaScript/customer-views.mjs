@@ -40,6 +40,7 @@ export const underway = (kind = 'service', more = {}) => viewOf(kind, kind === '
 });
 /** What the page shows, with plain spaces. */
 export const seen = (view, {language = 'en', locale = 'en-US', now = 1_000, wall = WALL, ...more} = {}) => {
-  const made = presentation(view, {now, wall, locale, timeZone: 'UTC', ...more}, texts[language], allWords[language]);
+  const moment = {now, wall, serverTime: wall + view.clockOffset, locale, timeZone: 'UTC', ...more};
+  const made = presentation(view, moment, texts[language], allWords[language]);
   return JSON.parse(JSON.stringify(made).replace(/[\u00a0\u202f]/g, ' ').replaceAll('\u2060', ''));
 };

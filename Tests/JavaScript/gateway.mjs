@@ -77,7 +77,7 @@ export class Stage {
         PATH: process.env.PATH, ENROUTE_MODE: 'development', ENROUTE_TLS: 'off', ENROUTE_LISTEN_HOST: '127.0.0.1',
         ENROUTE_LISTEN_PORT: this.port, ENROUTE_MANAGEMENT: 'off', ENROUTE_TOKEN_SECRET: SECRET,
         ENROUTE_REDIS_LIVE_URL: `redis://127.0.0.1:${this.redisPort}`, ENROUTE_EVENT_LOOPS: '1',
-        ENROUTE_DRAIN_ACCEPT_SECONDS: '0', ...this.#settings,
+        ENROUTE_DRAIN_ACCEPT_SECONDS: '0', ENROUTE_OVERLOAD_LOOP_LAG_MS: '60000', ...this.#settings,
       },
     });
     const gateway = this.#gateway;

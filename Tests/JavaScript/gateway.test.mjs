@@ -242,7 +242,7 @@ claim('a frozen gateway is detected by its silence, and the client reconnects wh
 claim('B41: a gateway that freezes while a rider is followed is reported long before it is given up', async () => {
   const job = await visit();
   const rider = await person('rider', 'rider-7');
-  const anna = await person('customer', 'anna', {speed: 10});
+  const anna = await person('customer', 'anna', {speed: 3});
   const follow = anna.follow(job);
   await isOpen(rider);
   await rider.travel(job, true);

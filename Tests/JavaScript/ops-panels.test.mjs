@@ -1,4 +1,5 @@
 // A panel is rendered only if its content changed, unless it was cleared. The riders' panel counts more riders than it lists.
+// Jobs have their order numbers.
 
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
@@ -7,7 +8,7 @@ import {Place} from './page.mjs';
 
 globalThis.CSS ??= {escape: (text) => text};
 globalThis.Node ??= Place;
-const {clear, replace, ridersPanel} = await import('../../Sources/WebAssets/web/ops-panels.js');
+const {auditPanel, clear, replace, ridersPanel, verdictsPanel} = await import('../../Sources/WebAssets/web/ops-panels.js');
 const {words} = await import('../../Sources/WebAssets/web/ops-words.js');
 
 test('a panel with unchanged content is not touched', () => {
@@ -73,4 +74,35 @@ test('riders that only change their number render the panel again', () => {
   assert.match(head(panel), /4 free/);
   show(5);
   assert.match(head(panel), /5 free/);
+});
+
+/** The text of a panel about order-1, which has an order number, and order-2, which has ended. */
+function told(panel, answer, name = (job) => ({'order-1': 'A-7'})[job] ?? job, place = new Place()) {
+  panel(place, answer, {words: words.en, now: 0, link: (job) => `?job=${job}`, name});
+  return place;
+}
+
+test('the panels name jobs by their order numbers', () => {
+  const jobs = ['order-1', 'order-2'];
+  const rider = {rider: 'ben', reachable: true, approved: true, available: false, draining: false, capacity: 2, tasks: jobs};
+  assert.match(told(ridersPanel, {riders: [rider], count: 1, free: 0, busy: 1}).textContent, /A-7, order-2/);
+  const refused = told(verdictsPanel, {counts: [], jobs: jobs.map((job) => ({job, refused: 3, counts: []}))});
+  const links = refused.querySelectorAll('a').map(
+    (link) => [link.textContent, link.getAttribute('href'), link.getAttribute('title')]);
+  assert.deepEqual(links, [['A-7', '?job=order-1', 'order-1'], ['order-2', '?job=order-2', 'order-2']]);
+  const audit = told(auditPanel, {
+    changes: [{id: '1-0', rider: 'ben', change: 'assigned', job: 'order-1'}, {id: '2-0', rider: 'ben', change: 'online'}],
+    accesses: [{id: '3-0', type: 'followed', job: 'order-1', person: 'anna', role: 'customer', via: 'token'}],
+  });
+  const lines = audit.querySelectorAll('li').map(({children: [, , text]}) => text);
+  assert.deepEqual(lines, ['ben was assigned A-7', 'ben went online', 'anna started following A-7']);
+});
+
+test('a panel is rendered again once an order number is known', () => {
+  const place = new Place();
+  const answer = {changes: [{id: '1-0', rider: 'ben', change: 'assigned', job: 'order-1'}], accesses: []};
+  told(auditPanel, answer, (job) => job, place);
+  assert.match(place.textContent, /was assigned order-1/);
+  told(auditPanel, answer, undefined, place);
+  assert.match(place.textContent, /was assigned A-7/);
 });

@@ -92,9 +92,10 @@ test('an expired session is explained at once and once, until somebody signs in 
   const signIn = new SignIn({panel: new Place(), explain: (text) => banner.explain(text)});
   for (const times of [1, 2]) {
     await signIn.redeem(CODE);
-    assert.deepEqual([banner.element.textContent, banner.element.hidden], ['', true]);
+    assert.deepEqual([banner.element.textContent, banner.element.hidden, banner.notice], ['', true, '']);
     signIn.forget(shared.signInExpired, {isExpired: true});
     assert.deepEqual([banner.element.textContent, said.length], [shared.signInExpired, times]);
+    assert.equal(banner.notice, shared.signInExpired, 'the title of the tab does not say so');
     signIn.credential();
     await settled();
     assert.equal(signIn.problem.textContent, shared.signInExpired);

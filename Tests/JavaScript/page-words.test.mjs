@@ -58,7 +58,7 @@ test('D32: the German activity list is in German', () => {
       {id: `${now}-0`, type: 'followed', job: 'order-7', person: 'anna', role: 'customer', via: 'link'},
       {id: `${now}-1`, type: 'read', job: 'order-7', person: 'olga', role: 'ops', via: 'rest'},
     ],
-  }, {words, link});
+  }, {words, link, name: (job) => job});
   const lines = panel.querySelectorAll('li').map(({textContent}) => textContent.replace(/^[\d:]+\s?[AP]?M?\s/, ''));
   assert.deepEqual(lines, [
     'rider-1 bekam order-7 von dispatch', 'rider-1 gab ab: order-7 (erledigt)', 'anna öffnete order-7 über einen Link',

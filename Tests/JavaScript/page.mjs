@@ -101,7 +101,7 @@ define('location', Object.assign(new URL('https://enroute.example/rider'), {
   loads: 0,
   reload() { this.loads += 1; },
 }));
-define('history', {state: null, replaceState() {}});
+define('history', {state: null, replaceState(state, _, address) { Object.assign(this, {state, address}); }});
 define('matchMedia', () => new Happening());
 define('isSecureContext', true);
 define('addEventListener', (type, listener) => browser.addEventListener(type, listener));

@@ -22,7 +22,7 @@ function failing(code, more = {}) {
   };
   const availability = new Availability(places, words.en, declare, {
     rider: (rider) => availability.show(rider), recheck() {}, say: (text) => said.push(text),
-    nameOf: (job) => (job === 'order-1' ? 'A-1042' : job),
+    nameOf: (job) => ({'order-1': 'A-1042', 'order-2': 'A-1043'})[job],
   });
   availability.show(offline);
   return {availability, places, said, how, isTold: () => !places.snack.hidden};
@@ -97,6 +97,21 @@ test('D26: a screen reader hears the paragraphs of a message as separate sentenc
   const {availability, said} = failing('active_task', {tasks: ['order-1']});
   await availability.toggle();
   assert.match(said.at(-1), /^You cannot go offline during an active delivery\. Finish or return first: A-1042\.$/);
+});
+
+test('tasks without a card are counted where the others are named', async (run) => {
+  ownClock(run);
+  const tell = async (language, ...tasks) => {
+    const {availability, places} = failing('active_task', {tasks});
+    availability.words = words[language];
+    await availability.toggle();
+    return [places.message.children.at(-1).textContent, places.message.querySelectorAll('a').length];
+  };
+  assert.deepEqual(await tell('en', 'order-1', 'hidden', 'order-2'),
+    ['Finish or return first: A-1042, A-1043, 1 more task. Finish one to see more.', 2]);
+  assert.deepEqual(await tell('en', 'hidden', 'other'), ['Finish or return first: 2 more tasks. Finish one to see more.', 0]);
+  assert.deepEqual(await tell('de', 'order-1', 'hidden'),
+    ['Zuerst beenden oder zurückgeben: A-1042, 1 weiterer Auftrag. Beenden Sie einen, um mehr zu sehen.', 1]);
 });
 
 test('a switch that is refused because the session expired says so', async (run) => {

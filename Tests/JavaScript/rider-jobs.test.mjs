@@ -96,10 +96,12 @@ test('a task without room for its card is announced as one more, and by its name
   assert.equal(jobs.hidden, 0);
 });
 
-test('the tasks of the first response that have no room are counted, not announced', () => {
-  const {jobs, said, rings} = cards();
-  for (const isFirst of [true, false]) jobs.tasks(doing(...ten, 'one', 'two'), isFirst);
+test('of the first response, the tasks closest to their end have cards; the others are counted, not announced or named', () => {
+  const {jobs, said, rings, names} = cards();
+  const tasks = [...doing(...ten, 'one'), {job: 'two', state: 'in_transit'}];
+  for (const isFirst of [true, false]) jobs.tasks(tasks, isFirst);
   assert.deepEqual([jobs.hidden, said, rings()], [2, [], 0]);
+  assert.deepEqual([names(), jobs.nameOf('two'), jobs.nameOf('one')], [['two', ...ten.slice(0, 9)], 'two', undefined]);
 });
 
 test('a new task rings at once, and is announced with its order number', () => {

@@ -63,7 +63,8 @@ test('an order that is not ready must be waited for', () => {
   assert.ok(!isWaitingForVendor({kind: 'service', status: 'assigned', task: 'accepted'}));
 });
 
-test('travelling jobs come first and the others keep their order', () => {
-  const jobs = [{job: 'a', status: 'preparing'}, {job: 'b', status: 'in_transit'}, {job: 'c', status: 'accepted'}];
-  assert.deepEqual(inOrder(jobs).map(({job}) => job), ['b', 'a', 'c']);
+test('the tasks that are closest to their end come first, and the others keep their order', () => {
+  const states = {a: 'accepted', b: 'picked_up', c: 'accepted', d: 'in_transit', e: 'arrived_at_store', f: 'picked_up'};
+  const tasks = Object.entries(states).map(([job, state]) => ({job, state}));
+  assert.equal(inOrder(tasks).map(({job}) => job).join(' '), 'd b f e a c');
 });

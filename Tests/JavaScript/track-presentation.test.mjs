@@ -213,7 +213,8 @@ test('a sentence names the rider of a delivery and falls back to an operator\u20
   const paused = underway('delivery', {tracking: 'paused', text: 'paused', reason: 'deactivated'});
   assert.match(seen(paused).detail, /^Your rider has paused/);
   const own = {...texts.en, tracking: {paused: {short: 'Paused', spoken: 'Sharing is paused.'}}};
-  const {detail} = presentation(paused, {now: 1_000, wall: WALL, locale: 'en-US', timeZone: 'UTC'}, own, allWords.en);
+  const moment = {now: 1_000, wall: WALL, serverTime: WALL, locale: 'en-US', timeZone: 'UTC'};
+  const {detail} = presentation(paused, moment, own, allWords.en);
   assert.equal(detail, 'Sharing is paused.');
 });
 

@@ -49,6 +49,17 @@ test('the apology does not come and go with the rider\u2019s position', () => {
   assert.deepEqual([look(arrivesIn(5)), look({eta: null})], [false, false]);
 });
 
+test('a clock of the device that is set while the page is open makes no order late', () => {
+  const window = {from: WALL, until: WALL + 1_800_000};
+  for (const hours of [3, -3]) {
+    const set = (view) => seen(view, {wall: WALL + hours * 3_600_000, serverTime: WALL, heardAt: WALL});
+    const waiting = set(viewOf('delivery', 'preparing', {display: {window}}));
+    assert.deepEqual([waiting.apology, waiting.eta, waiting.admitted], ['', 'Expected 2:33 – 3:03 PM', '']);
+    const {apology, isLate} = set(underway('delivery', {display: {window}}));
+    assert.deepEqual([apology, isLate], ['', false]);
+  }
+});
+
 test('after an end that was corrected no rider is said to have paused', () => {
   const paused = underway('delivery', {tracking: 'paused', text: 'paused', reason: 'deactivated', position: null, eta: null});
   const told = (times) => {

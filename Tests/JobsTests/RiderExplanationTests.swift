@@ -28,6 +28,16 @@ import Testing
             travel: .value(.init(fence: 2, deadline: SampleFacts.deadline, rider: SampleFacts.rider)))
     }
 
+    /// Jobs that the rider had before they entered the zone.
+    private static func wait(_ jobs: [String], _ facts: inout RiderFacts) {
+        facts.record = Self.record(status: "offline", reachable: "0")
+        facts.isJoining = .value(true)
+        facts.jobs = jobs.map { job in
+            let record = SampleFacts.record { ($0.status, $0.isTravelling) = (.assigned, false) }
+            return .init(job: JobID(job)!, state: nil, record: .value(record), travel: .absent)
+        }
+    }
+
     private static func document(_ change: (inout RiderFacts) -> Void = { _ in }) -> Explanation {
         var facts = RiderFacts(rider: SampleFacts.rider, now: Self.now)
         facts.zone = .value(ZoneID("rome")!)
@@ -91,6 +101,12 @@ import Testing
         Finding("presence", .ok, "has never sent a heartbeat") { $0.record = Self.record(heartbeat: 0) },
         Finding("tasks", .ok, "has no active task"),
         Finding("tasks", .ok, "has 1 job; travel mode is on for job-7.", Self.busy),
+        Finding("tasks", .ok, "on for none. When the rider goes online, job-7 becomes a task.") {
+            Self.wait(["job-7"], &$0)
+        },
+        Finding("tasks", .ok, "When the rider goes online, job-7 and job-8 become tasks.") {
+            Self.wait(["job-7", "job-8"], &$0)
+        },
         Finding("tasks", .attention, "Something is wrong with job-7") {
             $0.jobs = [Self.task { $0.rider = nil }]
         },

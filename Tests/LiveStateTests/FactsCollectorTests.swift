@@ -108,6 +108,30 @@ import Testing
         }
     }
 
+    @Test func `open jobs from before a rider entered the zone are read until the rider has been online`() async throws
+    {
+        try await withRedis { client, _ in
+            try await Self.fill(client, client)
+            try await client.run("DEL", "rider:{rome}:rider-1:tasks")
+            try await client.run("HSET", "rider:{rome}:rider-1", "status", "offline")
+            for (name, value) in Self.open { try await client.run("HSET", "job:{job-8}", name, value) }
+            try await client.run("HSET", "job:{job-8}", "status", "completed")
+            try await client.run("ZADD", "jobs:rider:{rider-1}", "1", "job-7", "2", "job-8", "3", "job-9")
+            let collector = Self.collector(client, client)
+            let (job, rider) = (try await collector.facts(of: Stage.job), try await collector.facts(of: Stage.rider))
+            #expect(job.riderZone.value?.text == "rome" && job.isRiderJoining == .value(true))
+            #expect(rider.isJoining == .value(true) && rider.jobs.map(\.job) == [Stage.job])
+            #expect(rider.jobs.first?.state == nil)
+            for change in [
+                ["HSET", "rider:{rome}:rider-1", "joined", "1"], ["HSET", "job:{job-7}", "status", "completed"],
+            ] {
+                _ = try await client.send(RedisCommand(change.map { .text($0) })).get()
+                #expect(try await collector.facts(of: Stage.job).isRiderJoining.value != true)
+            }
+            #expect(try await collector.facts(of: Stage.rider).jobs.isEmpty)
+        }
+    }
+
     private static let link = "link:{" + String(repeating: "b", count: 32) + "}"
 
     /// Each key, a command that fills it with garbage (`!`), and whether the explanation of the rider reads it.

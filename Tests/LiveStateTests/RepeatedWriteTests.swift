@@ -81,6 +81,19 @@ import Testing
         }
     }
 
+    @Test func `a repeated erasure of a job changes nothing, but is sent to replicas`() async throws {
+        try await Stage.set { stage in
+            let record = try await stage.createJob()
+            let version = try await stage.ledger.erasable(Stage.job).get()?.version
+            #expect(version?.fence == record.fence)
+            #expect(try await stage.ledger.erase(Stage.job, as: version).get().value == .erased(keys: 2))
+            try await Self.writesOnly(stage) {
+                let again = try await stage.ledger.erase(Stage.job, as: nil).get()
+                #expect(again.value == .noSuchJob)
+            }
+        }
+    }
+
     @Test func `a repeated change of a rider changes nothing, but is sent to replicas`() async throws {
         try await ZoneStage.set { stage in
             try await stage.describe()

@@ -5,7 +5,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// The replies to a declared status, and malformed data that the two scripts meet.
+/// The replies to a declared status, and malformed data that its two scripts read.
 @Suite struct RiderStatusScriptTests {
     private static let (day, tenMinutes) = (Int64(86_400_000), Int64(600_000))
 
@@ -52,79 +52,46 @@ import Testing
         }
     }
 
-    /// Malformed data that a change of the status meets.
-    enum Fault: CaseIterable, Sendable {
-        case noNumber, endless, noCapacity, noDevice, tasks, pool, changeLog, due
-
-        func plant(_ stage: ZoneStage) async throws {
-            let record = stage.keys[0]
-            switch self {
-            case .noNumber: try await stage.client.run("HSET", record, "capacity", "many")
-            case .endless: try await stage.client.run("HSET", record, "capacity", "inf")
-            case .noCapacity: try await stage.client.run("HDEL", record, "capacity")
-            case .noDevice: try await stage.client.run("HDEL", record, "device")
-            case .tasks: try await Self.replace(stage.keys[1], stage)
-            case .pool: try await Self.replace(stage.keys[2], stage)
-            case .changeLog: try await Self.replace(stage.keys[3], stage)
-            case .due: try await Self.replace(stage.due, stage)
-            }
-        }
-
-        private static func replace(_ key: String, _ stage: ZoneStage) async throws {
-            try await stage.client.run("DEL", key)
-            try await stage.client.run("RPUSH", key, "a list")
-        }
-    }
-
-    /// Expects that a call fails because of malformed data, and writes nothing.
-    private func expectRefusal<Value: Sendable>(
-        _ fault: Fault, _ stage: ZoneStage, _ call: () -> EventLoopFuture<Value>
-    ) async throws {
-        try await fault.plant(stage)
-        try await stage.base.leavesEverythingUnchanged("\(fault)") {
-            let error = await failure(of: call())
-            #expect(error?.isMalformedData == true, "\(fault) \(String(describing: error))")
-        }
-    }
-
-    @Test(arguments: Fault.allCases)
-    func `a rider who goes online is refused because of malformed data before anything is written`(fault: Fault)
+    @Test(arguments: RiderFault.changesOfStatus)
+    func `a rider who goes online is refused because of malformed data before anything is written`(fault: RiderFault)
         async throws
     {
         try await ZoneStage.set { stage in
             try await stage.online()
             _ = try await stage.goOffline()
-            try await self.expectRefusal(fault, stage) { self.goOnline(stage, "r") }
+            try await stage.expectRefusal(of: fault) { self.goOnline(stage, "r") }
         }
     }
 
-    @Test(arguments: Fault.allCases)
-    func `a rider who goes offline is refused because of malformed data before anything is written`(fault: Fault)
+    @Test(arguments: RiderFault.changesOfStatus)
+    func `a rider who goes offline is refused because of malformed data before anything is written`(fault: RiderFault)
         async throws
     {
         try await ZoneStage.set { stage in
             try await stage.online()
-            try await self.expectRefusal(fault, stage) {
+            try await stage.expectRefusal(of: fault) {
                 stage.riders.setOffline(
                     ZoneStage.rider, in: ZoneStage.zone, because: "lunch", by: .init(ZoneStage.rider, request: "r"))
             }
         }
     }
 
-    @Test(arguments: [Fault.noNumber, .noDevice, .pool, .due])
-    func `a rider who is online already is refused because of malformed data before anything is written`(fault: Fault)
+    @Test(arguments: [RiderFault.noNumber, .noDevice, .pool, .due])
+    func `a rider who is online already is refused because of malformed data before anything is written`(
+        fault: RiderFault
+    )
         async throws
     {
         try await ZoneStage.set { stage in
             try await stage.online()
-            try await self.expectRefusal(fault, stage) { self.goOnline(stage, "r") }
+            try await stage.expectRefusal(of: fault) { self.goOnline(stage, "r") }
         }
     }
 
     @Test func `a description repairs a malformed capacity, and the rider can go online`() async throws {
         try await ZoneStage.set { stage in
             try await stage.describe()
-            try await Fault.noNumber.plant(stage)
+            try await RiderFault.noNumber.plant(stage)
             #expect(await failure(of: self.goOnline(stage))?.isMalformedData == true)
             try await stage.describe(capacity: 2)
             guard case .online = try await self.goOnline(stage).get().value else {

@@ -38,7 +38,7 @@ import Testing
                 #expect(isSent)
             }
             server.thaw()
-            #expect(try await lengths.futureResult.get() == (1...Int64(count)).map { $0 })
+            #expect(try await lengths.futureResult.within().get() == (1...Int64(count)).map { $0 })
             let stored = try await client.run("LRANGE", "list", "0", "-1").array?.compactMap(\.text)
             #expect(stored == (0..<count).map { "\($0)" + padding })
             // The kernel accepts commands again.

@@ -91,6 +91,8 @@ import Testing
             defer { subscriber.stop() }
             try await subscriber.subscribe("a")
             let second = subscriber.eventLoop.makePromise(of: Void.self)
+            // NIO crashes if a promise is never completed, and ignores a second completion.
+            defer { second.fail(CancellationError()) }
             try await subscriber.eventLoop.submit {
                 let connection = subscriber.connection.value
                 connection.onState = { [unowned connection] isUp in

@@ -205,6 +205,8 @@ import Testing
             try await subscriber.subscribe("{a}old")
             let eventLoop = subscriber.eventLoop
             let (dropped, new) = (eventLoop.makePromise(of: Void.self), eventLoop.makePromise(of: Void.self))
+            // NIO crashes if a promise is never completed, and ignores a second completion.
+            defer { for promise in [dropped, new] { promise.fail(CancellationError()) } }
             try await eventLoop.submit {
                 let connection = subscriber.connection.value
                 connection.onState = { [unowned connection] isUp in

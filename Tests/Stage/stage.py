@@ -142,6 +142,8 @@ class Site:
             "MANAGEMENT": "off",
             "TOKEN_SECRET": self.secret, "PAGES_DIR": str(PAGES), "LOG_LEVEL": "notice", "DRAIN_SECONDS": "1",
             "DRAIN_ACCEPT_SECONDS": "0",
+            # A machine that pauses does not make the gateway refuse connections.
+            "OVERLOAD_LOOP_LAG_MS": "60000",
             "TLS": "on" if self.is_secure else "off",
         }
         if self.is_secure:

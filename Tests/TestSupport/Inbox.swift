@@ -31,7 +31,7 @@ package final class Inbox<Element: Sendable>: Sendable {
     }
 
     /// Returns the oldest unread element, or waits for the next.
-    package func next(within bound: TimeAmount = .seconds(10)) async throws -> Element {
+    package func next(within bound: TimeAmount = .seconds(40)) async throws -> Element {
         try await self.eventLoop.flatSubmit { () -> EventLoopFuture<Element> in
             let box = self.box.value
             if !box.elements.isEmpty {
@@ -50,7 +50,7 @@ package final class Inbox<Element: Sendable>: Sendable {
     }
 
     /// Returns the next elements.
-    package func next(_ count: Int, within bound: TimeAmount = .seconds(10)) async throws -> [Element] {
+    package func next(_ count: Int, within bound: TimeAmount = .seconds(40)) async throws -> [Element] {
         var elements: [Element] = []
         while elements.count < count { elements.append(try await self.next(within: bound)) }
         return elements

@@ -58,14 +58,17 @@ import Webhooks
     /// checked address.
     private static func receiving(
         _ behaviour: @escaping ProviderServer.Behaviour, at addresses: [String] = ["127.0.0.1"],
+        validity: TimeInterval = 3600, isTrusted: Bool = true,
         _ body: (WebhookSender, ProviderServer) async throws -> Void
     ) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "enroute-receiver-\(UUID())").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let authority = try TestAuthority()
-        let files = try authority.issue(.server(name: "hooks.invalid"), into: folder, as: "receiver")
-        var settings = try WebhookSettings(authorities: authority.write(into: folder))
+        let files = try authority.issue(
+            .server(name: "hooks.invalid"), into: folder, as: "receiver", validity: validity)
+        let trusted = isTrusted ? authority : try TestAuthority()
+        var settings = try WebhookSettings(authorities: trusted.write(into: folder))
         // These tests are not about the time limit of an attempt, and all other tests run at the same time.
         settings.attemptLimit = longestSettling
         settings.resolver = HostResolver(rule: AddressRule(allowed: Self.thisMachine)) { _ in
@@ -89,6 +92,21 @@ import Webhooks
             #expect(receiver.questions.map(\.uri) == ["/in"])
             #expect(receiver.questions.first?.headers["host"] == ["hooks.invalid:\(receiver.port)"])
             #expect(receiver.questions.first?.headers["webhook-id"] == ["e.1.1"])
+        }
+    }
+
+    @Test(arguments: [(-60, true), (3600, false)] as [(TimeInterval, Bool)])
+    func `the reason for a failure is a certificate that has expired or is not trusted, and says what to check`(
+        validity: TimeInterval, isTrusted: Bool
+    ) async throws {
+        try await Self.receiving({ _ in .json("{}") }, validity: validity, isTrusted: isTrusted) { sender, receiver in
+            let result = await sender.send(
+                Self.event, to: Self.webhook("https://hooks.invalid:\(receiver.port)/in"), now: 1_000)
+            let reason =
+                "the server's certificate has expired, is not valid yet, or is not signed by a trusted CA: check its "
+                + "dates and its chain"
+            #expect(result == .failed(reason: reason))
+            #expect(receiver.questions.isEmpty)
         }
     }
 

@@ -79,13 +79,19 @@ package struct JobExplanation: Sendable {
             .init("rider", self.riderText(record), record.rider.map { .text($0.text) }),
             .init("zone", record.zone?.text ?? "none", record.zone.map { .text($0.text) }),
         ]
+        let wait = self.waitForTask(record)
+        if let wait {
+            facts.append(.init("task", "not yet: \(wait.rider) has to go online in zone \(wait.zone)", .flag(false)))
+        }
         if let problem = self.logProblem(record) {
             facts.append(.init("log", problem))
             return .init("job", "Job", facts, .attention, problem)
         }
         let verdict =
             switch record.status.end {
-            case nil: "The job is open: \(record.status.rawValue)."
+            case nil:
+                "The job is open: \(record.status.rawValue)."
+                    + (wait.map { " It becomes a task when \($0.rider) goes online in zone \($0.zone)." } ?? "")
             case .some: "The job has ended: it is \(record.status.rawValue)."
             }
         return .init("job", "Job", facts, .ok, verdict)
@@ -94,6 +100,14 @@ package struct JobExplanation: Sendable {
     private func riderText(_ record: JobRecord) -> String {
         guard let rider = record.rider else { return "none" }
         return rider.text + (self.facts.assignedAt.value.map { ", assigned \(self.time.moment($0))" } ?? "")
+    }
+
+    /// Who has to go online, and where, before the job is a task; `nil` if it does not wait for that.
+    private func waitForTask(_ record: JobRecord) -> (rider: PersonID, zone: ZoneID)? {
+        guard record.status.end == nil, self.facts.isRiderJoining.value == true, let rider = record.rider,
+            let zone = self.facts.riderZone.value
+        else { return nil }
+        return (rider, zone)
     }
 
     /// Why followers would resync repeatedly: the record and its log disagree.

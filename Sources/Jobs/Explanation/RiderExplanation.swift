@@ -152,10 +152,10 @@ package struct RiderExplanation: Sendable {
             let record = task.record.value
             let problem = self.problem(with: task)
             let travel = record?.isTravelling == true ? ", travel mode on" : ""
-            let state = task.state.map { "task \($0.rawValue), " } ?? "no task, "
+            let state = task.state.map { "task \($0.rawValue)" } ?? (self.isWaiting(task) ? "no task yet" : "no task")
             return .init(
                 "task",
-                "\(task.job): \(state)job \(record?.status.rawValue ?? "unknown")\(travel)"
+                "\(task.job): \(state), job \(record?.status.rawValue ?? "unknown")\(travel)"
                     + (problem.map { "; \($0)" } ?? ""), .text(task.job.text))
         }
         if let (state, verdict) = self.missing, jobs.isEmpty { return .init("tasks", "Tasks", facts, state, verdict) }
@@ -166,12 +166,22 @@ package struct RiderExplanation: Sendable {
                 "Something is wrong with \(problems.map(\.job.text).listed).")
         }
         let travelling = jobs.filter { $0.record.value?.isTravelling == true }.map(\.job.text)
-        let verdict =
+        var verdict =
             jobs.isEmpty
             ? "The rider has no active task."
             : "The rider has \(String.count(jobs.count, "job")); travel mode is on for "
                 + (travelling.isEmpty ? "none." : "\(travelling.listed).")
+        let waiting = jobs.filter(self.isWaiting).map(\.job.text)
+        if !waiting.isEmpty {
+            verdict += " When the rider goes online, \(waiting.listed) "
+            verdict += waiting.count == 1 ? "becomes a task." : "become tasks."
+        }
         return .init("tasks", "Tasks", facts, .ok, verdict)
+    }
+
+    /// Whether the rider had the job before they entered the zone, and it is not a task yet.
+    private func isWaiting(_ task: RiderFacts.TaskFacts) -> Bool {
+        task.state == nil && self.facts.isJoining.value == true && self.problem(with: task) == nil
     }
 
     private func problem(with task: RiderFacts.TaskFacts) -> String? {

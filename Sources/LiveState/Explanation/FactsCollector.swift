@@ -60,6 +60,12 @@ package struct FactsCollector: Sendable {
         facts.assignedAt = try await self.ledger.reading(["HMGET", .text(key), "assigned_at"], of: key) {
             $0.array?.first?.text?.timestamp
         }.get()
+        if let rider = facts.record.value?.rider, facts.record.value?.status.end == nil {
+            facts.riderZone = try await self.zone(of: rider)
+            if let zone = facts.riderZone.value {
+                facts.isRiderJoining = try await self.isJoining(rider, in: zone)
+            }
+        }
         facts.conclusions = try await self.conclusions(about: job)
         try await self.readLive(&facts)
         facts.watching = try await self.watching(job)

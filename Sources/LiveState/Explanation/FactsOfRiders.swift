@@ -8,9 +8,7 @@ extension FactsCollector {
     package func facts(of rider: PersonID) async throws -> RiderFacts {
         var facts = RiderFacts(rider: rider, now: try await self.time())
         let home = self.keyspace.home(of: rider)
-        facts.zone = try await self.ledger.reading(["GET", .text(home)], of: home) {
-            $0.text.flatMap { ZoneID($0) }
-        }.get()
+        facts.zone = try await self.zone(of: rider)
         facts.watching = try await self.watching(rider: rider)
         facts.revocations = try await self.revocations(job: nil, people: [rider], links: [])
         facts.ledgerKeys = try await self.location(
@@ -22,7 +20,9 @@ extension FactsCollector {
             facts.changes = try await self.entries(of: self.keyspace.changeLog(of: zone)) {
                 $0.value("rider") == rider.text
             }.get()
+            facts.isJoining = try await self.isJoining(rider, in: zone)
         }
+        if facts.isJoining.value == true { facts.listed = try await self.newestJobs(of: rider) }
         let tasks = facts.record.value?.tasks ?? [:]
         for (job, state) in tasks.sorted(by: { $0.key.text < $1.key.text }).prefix(RiderFacts.maxJobs) {
             facts.jobs.append(
@@ -30,16 +30,44 @@ extension FactsCollector {
                     job: job, state: state, record: try await self.record(of: job).get(),
                     travel: try await self.travel(of: job).get()))
         }
-        // Jobs without a task in the zone, such as service visits of riders that have no zone.
-        let followed = Set((facts.watching.sessions.value ?? []).map(\.job)).subtracting(tasks.keys)
-        for job in followed.sorted(by: { $0.text < $1.text }).prefix(RiderFacts.maxJobs - facts.jobs.count) {
+        // Jobs without a task in the zone, such as service visits of riders that have no zone, and open jobs from before
+        // the rider entered the zone.
+        let followed = Set((facts.watching.sessions.value ?? []).map(\.job))
+        let others = followed.union(facts.listed.value ?? []).subtracting(tasks.keys)
+        for job in others.sorted(by: { $0.text < $1.text }).prefix(RiderFacts.maxJobs - facts.jobs.count) {
             let record = try await self.record(of: job).get()
-            guard record.value?.rider == rider else { continue }
+            guard record.value?.rider == rider, followed.contains(job) || record.value?.status.end == nil else {
+                continue
+            }
             facts.jobs.append(
                 RiderFacts.TaskFacts(
                     job: job, state: nil, record: record, travel: try await self.travel(of: job).get()))
         }
         return facts
+    }
+
+    func zone(of rider: PersonID) async throws -> Reading<ZoneID> {
+        let key = self.keyspace.home(of: rider)
+        return try await self.ledger.reading(["GET", .text(key)], of: key) { $0.text.flatMap { ZoneID($0) } }.get()
+    }
+
+    /// Whether a rider is offline in the zone, and the jobs from before they entered it are not tasks yet.
+    func isJoining(_ rider: PersonID, in zone: ZoneID) async throws -> Reading<Bool> {
+        let key = self.keyspace.rider(rider, in: zone)
+        return try await self.ledger.reading(["HMGET", .text(key), "status", "joined"], of: key) { answer in
+            (answer.array ?? []).map(\.text) == [Availability.offline.rawValue, nil]
+        }.get()
+    }
+
+    private func newestJobs(of rider: PersonID) async throws -> Reading<[JobID]> {
+        let key = self.keyspace.jobs(ofRider: rider)
+        return try await self.ledger.reading(
+            ["ZRANGE", .text(key), 0, .integer(RiderFacts.maxJobs - 1), "REV"], of: key
+        ) { answer in
+            let names = answer.array ?? []
+            let jobs = names.compactMap { $0.text.flatMap { JobID($0) } }
+            return jobs.count == names.count ? jobs : nil
+        }.get()
     }
 
     /// As rider_snapshot reads it, without a script.

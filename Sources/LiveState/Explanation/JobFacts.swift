@@ -12,6 +12,10 @@ package struct JobFacts: Sendable {
     package var record: Reading<JobRecord> = .absent
     package var log: Reading<[StatusLogEntry]> = .absent
     package var assignedAt: Reading<Int64> = .absent
+    /// The zone of the rider, if the job is open.
+    package var riderZone: Reading<ZoneID> = .absent
+    /// Whether the job becomes a task only when the rider goes online in that zone.
+    package var isRiderJoining: Reading<Bool> = .absent
     /// Entries of the stream `audit` about the job, newest first: what was erased, suggested or stopped.
     package var conclusions: Reading<[AuditStreams.StoredEntry]> = .absent
     package var links: [LinkFacts] = []
@@ -35,6 +39,7 @@ package struct JobFacts: Sendable {
         let ofLedger =
             [
                 self.record.malformedKey, self.log.malformedKey, self.assignedAt.malformedKey,
+                self.riderZone.malformedKey, self.isRiderJoining.malformedKey,
                 self.conclusions.malformedKey, self.revocations.malformedKey, self.watching.sessions.malformedKey,
             ] + self.links.flatMap { [$0.link.malformedKey, $0.viewers.malformedKey] }
         let ofLive =
@@ -49,7 +54,8 @@ package struct JobFacts: Sendable {
     package var failures: [RoleFailure] {
         RoleFailure.list(
             ledger: [
-                self.record.error, self.log.error, self.assignedAt.error, self.conclusions.error,
+                self.record.error, self.log.error, self.assignedAt.error, self.riderZone.error,
+                self.isRiderJoining.error, self.conclusions.error,
                 self.revocations.error, self.watching.sessions.error, self.watching.eventSubscribers.error,
                 self.ledgerKeys.error,
             ] + self.links.flatMap { [$0.link.error, $0.viewers.error] },

@@ -13,7 +13,11 @@ package struct RiderFacts: Sendable {
     /// When the next presence check is due, ms since the epoch; infinite for an unreachable rider with a task.
     package var nextCheck: Reading<Double> = .absent
     package var isInPool: Reading<Bool> = .absent
-    /// The jobs of the rider's tasks, at most `maxJobs`.
+    /// Whether the open jobs from before the rider entered the zone become tasks only when the rider goes online there.
+    package var isJoining: Reading<Bool> = .absent
+    /// The newest of the rider's jobs, at most `maxJobs`; read while `isJoining`.
+    package var listed: Reading<[JobID]> = .absent
+    /// The jobs of the rider's tasks, and jobs without a task; at most `maxJobs`.
     package var jobs: [TaskFacts] = []
     /// The latest changes of the rider, newest first.
     package var changes: Reading<[AuditStreams.StoredEntry]> = .absent
@@ -44,7 +48,8 @@ package struct RiderFacts: Sendable {
         MalformedKey.list(
             ledger: [
                 self.zone.malformedKey, self.record.malformedKey, self.nextCheck.malformedKey,
-                self.isInPool.malformedKey, self.changes.malformedKey, self.revocations.malformedKey,
+                self.isInPool.malformedKey, self.isJoining.malformedKey, self.listed.malformedKey,
+                self.changes.malformedKey, self.revocations.malformedKey,
                 self.watching.sessions.malformedKey,
             ] + self.jobs.map { $0.record.malformedKey },
             live: self.jobs.map { $0.travel.malformedKey } + self.watching.malformedKeys)
@@ -54,8 +59,9 @@ package struct RiderFacts: Sendable {
     package var failures: [RoleFailure] {
         RoleFailure.list(
             ledger: [
-                self.zone.error, self.record.error, self.nextCheck.error, self.isInPool.error, self.changes.error,
-                self.revocations.error, self.watching.sessions.error, self.ledgerKeys.error,
+                self.zone.error, self.record.error, self.nextCheck.error, self.isInPool.error, self.isJoining.error,
+                self.listed.error, self.changes.error, self.revocations.error, self.watching.sessions.error,
+                self.ledgerKeys.error,
             ] + self.jobs.map { $0.record.error },
             live: self.jobs.map { $0.travel.error } + self.watching.errorsOfGateways)
     }

@@ -38,6 +38,7 @@ extension JobLedger {
     package enum Erasure: Sendable, Hashable {
         /// This many keys were deleted.
         case erased(keys: Int)
+        /// There is none, perhaps because it was erased before. Then the replicas are those that have this erasure.
         case noSuchJob
         /// The job has changed since it was read.
         case overtaken
@@ -80,7 +81,7 @@ extension JobLedger {
             let parts = answer.value.array ?? []
             switch (parts.first?.integer, parts.last?.integer) {
             case (1, let keys?): return Durable(value: .erased(keys: Int(clamping: keys)), replicas: answer.replicas)
-            case (0, _): return Durable(value: .noSuchJob, replicas: nil)
+            case (0, _): return Durable(value: .noSuchJob, replicas: answer.replicas)
             case (-1, _): return Durable(value: .overtaken, replicas: nil)
             case (-2, _): return Durable(value: .hasLinks, replicas: nil)
             default: throw RedisError.unexpectedAnswer(command: Scripts.eraseJob.name)

@@ -48,6 +48,9 @@ package struct PushSubscriptions: Sendable {
             (self.token, self.issuedAt) = (grant.token?.id, grant.token?.issuedAt)
         }
 
+        /// Whether this person added it, with a token or a tracking link.
+        package func belongs(to person: PersonID) -> Bool { self.person == person.text }
+
         /// Whether it still waits at this time, ms since the epoch.
         package func waits(at now: Int64) -> Bool { self.until.map { now < $0 } ?? true }
 
@@ -112,7 +115,7 @@ package struct PushSubscriptions: Sendable {
             Array(text), endpoint: waiting.subscription.endpoint, isByLink: waiting.isByLink, of: job, fence, outdated)
     }
 
-    /// Removes a browser. Safe to repeat. The caller checks access to the job.
+    /// Removes a browser. Safe to repeat. The caller checks whose it is, or access to the job.
     package func remove(endpoint: String, from job: JobID) -> EventLoopFuture<Void> {
         self.keep([], endpoint: endpoint, isByLink: false, of: job, 0, []).map { _ in }
     }

@@ -57,11 +57,14 @@ extension Routes {
         return try await self.executeOnce(request, context, by: grant) { request, attempt in
             let body = try await self.body(JobRequest.Body.self, request, context)
             guard let name = body.job else { throw Self.unprocessable("The body must contain job.") }
-            let given = try JobRequest(try Self.name(name, "job"), body)
-            try self.checkDistance(from: given.vendor?.place, to: given.destination)
-            try await self.checkZone(
-                given.zone, of: given.job, vendor: given.vendor?.place, destination: given.destination)
-            let requested = try await self.geocoded(given)
+            var requested = try JobRequest(try Self.name(name, "job"), body)
+            // A job that exists is not changed, so the places in the request do not matter then.
+            if try await self.result(of: self.jobs.ledger.recover(requested.job)) == nil {
+                let (vendor, destination) = (requested.vendor?.place, requested.destination)
+                try self.checkDistance(from: vendor, to: destination)
+                try await self.checkZone(requested.zone, of: nil, vendor: vendor, destination: destination)
+                requested = try await self.geocoded(requested)
+            }
             if let created = try await self.createJob(requested, grant, request: attempt.key) { return created }
             if attempt.isRepeat, let created = try await self.createdBefore(requested, grant, attempt.key) {
                 return created

@@ -48,14 +48,22 @@ extension Routes {
             throw Self.unprocessable("subscription: \(error)")
         }
         guard body.near ?? true else {
-            // Throws if the caller has no access to the job.
-            _ = try await self.view(job, grant)
-            try await self.result(of: self.services.push.remove(endpoint: subscription.endpoint, from: job))
+            try await self.remove(subscription.endpoint, from: job, grant)
             return try Self.json(PushDocument(job: job.text, near: false))
         }
         let end = WallClock.nowMilliseconds + self.services.push.lifetime.milliseconds
         try await self.add(.init(subscription, by: grant, until: end), to: job, grant)
         return try Self.json(PushDocument(job: job.text, near: true))
+    }
+
+    /// Removes a browser. People may remove their own one after they have lost access to the job.
+    ///
+    /// - Throws: 404 if it is another person's, and the caller has no access to the job.
+    private func remove(_ endpoint: String, from job: JobID, _ grant: Grant) async throws {
+        let stored = try await self.result(of: self.services.push.read(of: job)).compactMap(\.waiting)
+        guard let browser = stored.first(where: { $0.subscription.endpoint == endpoint }) else { return }
+        if !browser.belongs(to: grant.person) { _ = try await self.view(job, grant) }
+        try await self.result(of: self.services.push.remove(endpoint: endpoint, from: job))
     }
 
     /// Stores a browser, unless the job ends, is erased or gets another customer meanwhile.

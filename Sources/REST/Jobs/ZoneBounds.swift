@@ -17,21 +17,8 @@ extension Routes {
                 of: zone, jobs: self.jobs.ledger.listing, riders: self.riders.places))
     }
 
-    /// Checks the places that a request gives as coordinates. A place that the job already has is accepted, so that the
-    /// order system can send its current data as often as it likes.
-    ///
-    /// - Parameter zone: `nil` for the job's zone.
-    /// - Throws: 422 if one of them is too far from the zone.
-    func checkZone(
-        _ zone: ZoneID?, of job: JobID, vendor: Coordinate?, destination: Coordinate?
-    ) async throws {
-        guard self.settings.limits.zoneKilometers > 0, vendor != nil || destination != nil else { return }
-        let record = try await self.result(of: self.jobs.ledger.recover(job))?.record
-        try await self.checkZone(zone, of: record, vendor: vendor, destination: destination)
-    }
-
-    /// Checks the places that a job will have. A place that the job already has is accepted in the job's zone, but not
-    /// in another one.
+    /// Checks the places that a job will have. A place that the job already has is accepted in the job's zone, so that
+    /// the order system can send its current data as often as it likes, but not in another zone.
     ///
     /// - Parameters:
     ///   - zone: `nil` for the job's zone.

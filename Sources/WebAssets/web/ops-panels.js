@@ -60,8 +60,6 @@ function table(titleID, columns, rows) {
 const cells = (first, ...others) => [
   make('th', {scope: 'row'}, first), ...others.map((other) => (other instanceof Node ? other : make('td', {}, other)))];
 
-const badge = (kind, text) => make('td', {'data-kind': kind}, text);
-
 /** The zone that was scrolled into view: once, and not while the page is hidden. */
 let revealed = null;
 
@@ -109,9 +107,10 @@ function poolText({count, free, busy}, words) {
     .filter(Boolean).join(' · ');
 }
 
-export function ridersPanel(panel, answer, {words, now}) {
+/** @param name returns the name of a job for people */
+export function ridersPanel(panel, answer, {words, now, name}) {
   const riders = answer.riders.map((rider) => ({
-    rider: rider.rider, state: riderState(rider), tasks: rider.tasks,
+    rider: rider.rider, state: riderState(rider), tasks: rider.tasks.map((job) => name(job)),
     heard: rider.heartbeat ? minutesAgo(now - rider.heartbeat) : '',
   })).sort((one, other) => (one.state < other.state ? 1 : one.state > other.state ? -1 : 0));
   const shown = riders.slice(0, RIDERS_SHOWN);
@@ -122,7 +121,7 @@ export function ridersPanel(panel, answer, {words, now}) {
     shown.length === 0 ? make('p', {class: 'quiet'}, words.noRiders) : table('riders-title',
       [['rider', words.rider], ['state', words.state], ['tasks', words.tasks], ['heard', words.heard]],
       shown.map((rider) => {
-        const row = make('tr', {}, ...cells(rider.rider, badge(rider.state, stateText(rider, words)),
+        const row = make('tr', {}, ...cells(rider.rider, make('td', {'data-kind': rider.state}, stateText(rider, words)),
           rider.tasks.join(', '), rider.heard));
         row.dataset.rider = rider.rider;
         return row;
@@ -164,19 +163,20 @@ export function gatewaysPanel(panel, answer, {words}) {
 export const verdictText = (verdict, words) => (verdict in words.verdictNames
   ? [`${words.verdictNames[verdict]} `, make('span', {class: 'quiet code'}, verdict)] : [verdict]);
 
-/** `link(job)` returns an address. */
-export function verdictsPanel(panel, answer, {words, link}) {
+/** `link(job)` returns an address, `name(job)` its name for people. */
+export function verdictsPanel(panel, answer, {words, link, name}) {
   const all = answer.counts.reduce((sum, {count}) => sum + count, 0);
-  replace(panel, [answer, link('')], () => [
+  const jobs = answer.jobs.slice(0, 10).map((each) => ({...each, label: name(each.job)}));
+  replace(panel, [answer.counts, jobs, link('')], () => [
     heading('verdicts', words.verdicts),
     ...(all === 0 ? [make('p', {class: 'quiet'}, words.noVerdicts)] : [table('verdicts-title',
       [['verdict', words.verdict], ['readings', words.readings], ['share', words.share]],
       answer.counts.map(({verdict, count}) => make('tr', {},
         ...cells(make('span', {}, ...verdictText(verdict, words)), number.format(count), percent.format(count / all)))))]),
-    ...(answer.jobs.length === 0 ? [] : [
+    ...(jobs.length === 0 ? [] : [
       make('h3', {}, words.refusedMost),
-      make('ul', {class: 'plainlist'}, ...answer.jobs.slice(0, 10).map(({job, refused, counts}) => {
-        const anchor = make('a', {href: link(job)}, job);
+      make('ul', {class: 'plainlist'}, ...jobs.map(({job, label, refused, counts}) => {
+        const anchor = make('a', {href: link(job), title: job}, label);
         anchor.dataset.job = anchor.dataset.place = job;
         const worst = counts.find(({verdict}) => verdict !== 'accepted' && verdict !== 'held');
         return make('li', {}, anchor, ` ${words.refusals(number.format(refused))}`, worst ? ` (${words.verdictNames[worst.verdict] ?? worst.verdict})` : '');
@@ -187,24 +187,26 @@ export function verdictsPanel(panel, answer, {words, link}) {
 /** The time at the start of a stream id, in ms since the epoch. */
 const timeOf = (id) => timeText(Number(id.split('-')[0]), Date.now(), locale);
 
-export function auditPanel(panel, answer, {words}) {
-  const changes = answer.changes.slice(0, CHANGES_SHOWN);
-  const accesses = answer.accesses.slice(0, CHANGES_SHOWN);
-  const list = (title, entries, sentence) => (entries.length === 0 ? [] : [
+/** @param name returns the name of a job for people */
+export function auditPanel(panel, answer, {words, name}) {
+  const told = (entries, parts) => entries.slice(0, CHANGES_SHOWN).map(
+    (entry) => [entry.id, parts(entry).filter(Boolean).join(' ')]);
+  const changes = told(answer.changes, ({rider, change, job, reason, actor}) => [
+    rider, words.changeNames[change] ?? change, name(job), reason && `(${words.changeReasons[reason] ?? reason})`,
+    actor && actor !== rider && `${words.actor} ${actor}`,
+  ]);
+  const accesses = told(answer.accesses, ({person, role, type, job, via}) => [
+    person, role && role !== 'customer' && `(${role})`, words[type] ?? type, name(job), words.via[via],
+  ]);
+  const list = (title, entries) => (entries.length === 0 ? [] : [
     make('h3', {}, title),
     make('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': title},
-      make('ol', {class: 'plainlist'}, ...entries.map((entry) => make('li', {},
-        make('time', {class: 'quiet'}, timeOf(entry.id)), ' ', sentence(entry))))),
+      make('ol', {class: 'plainlist'}, ...entries.map(([id, text]) => make('li', {},
+        make('time', {class: 'quiet'}, timeOf(id)), ' ', text)))),
   ]);
   replace(panel, [changes, accesses], () => [
     heading('audit', words.audit),
     ...(changes.length + accesses.length === 0 ? [make('p', {class: 'quiet'}, words.noAudit)] : []),
-    ...list(words.changes, changes, ({rider, change, job, reason, actor}) => [
-      rider, words.changeNames[change] ?? change, job, reason && `(${words.changeReasons[reason] ?? reason})`,
-      actor && actor !== rider && `${words.actor} ${actor}`,
-    ].filter(Boolean).join(' ')),
-    ...list(words.accesses, accesses, ({person, role, type, job, via}) => [
-      person, role && role !== 'customer' && `(${role})`, words[type] ?? type, job, words.via[via],
-    ].filter(Boolean).join(' ')),
+    ...list(words.changes, changes), ...list(words.accesses, accesses),
   ]);
 }

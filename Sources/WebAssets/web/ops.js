@@ -129,6 +129,9 @@ const aboutMarker = ({kind, state, job, rider}) => [
   kind === 'rider' ? rider : nameOf(job), words.markers[`${kind} ${state}`], kind === 'rider' ? nameOf(job) : rider,
 ].filter(Boolean).join(' · ');
 const nameOf = (job) => job && labelOf(list.row(job) ?? {job});
+const isSignedOut = () => !element('signin').hidden;
+/** Nothing is live for somebody who is signed out. */
+const aged = (row) => (row?.tracking === 'live' && isSignedOut() ? {...row, tracking: 'stale'} : row);
 
 // ---- navigation ----
 
@@ -255,35 +258,30 @@ async function connectionChanged({isOpen, status}) {
     [isMapOld, isMoved] = [feed.isOld, true];
     show();
   }
-  if (isMissed(status)) banner.update({state: 'waiting', degraded: false});
-  else if (isOpen) {
+  if (isMissed(status)) banner.update({state: 'waiting'});
+  if (isOpen) {
+    answeredAt = clock();
     banner.update({state: 'open', degraded: own?.health?.state === 'degraded', notice: isMapOld ? words.mapOld : ''});
   }
-  if (isOpen) answeredAt = clock();
-  if (status === 401) {
-    poller.stop();
-    feed.stop();
-    [isMapOld, isMoved] = [true, true];
-    show();
-    banner.update({state: 'stopped', degraded: false});
-    signIn.forget(words.signInExpired, {isExpired: true});
-    begin();
-  } else if (status === 403) {
-    poller.stop();
-    feed.stop();
-    refuse();
-  }
+  if (![401, 403].includes(status)) return;
+  poller.stop();
+  feed.stop();
+  if (status === 403) return refuse();
+  isMapOld = isDirty = true;
+  show();
+  banner.update({state: 'stopped'});
+  signIn.forget(words.signInExpired, {isExpired: true});
+  begin();
 }
 
 /** Shows that the signed-in person is not operations staff. */
 function refuse() {
-  const [text, button] = [element('refusal').querySelector('p'), make('button', {type: 'button'}, words.signOut)];
+  const button = make('button', {type: 'button'}, words.signOut);
   button.addEventListener('click', () => {
     signIn.forget();
     location.reload();
   });
-  text.textContent = words.refused;
-  element('refusal').replaceChildren(text, button);
+  element('refusal').replaceChildren(make('p', {}, words.refused), button);
   element('refusal').hidden = false;
   element('dashboard').hidden = true;
 }
@@ -299,11 +297,11 @@ function render() {
   if (isDirty) renderRows();
   const panels = {riders: ridersPanel, verdicts: verdictsPanel, audit: auditPanel, gateways: gatewaysPanel};
   for (const [name, panel] of Object.entries(panels)) {
-    if (known[name]) panel(element(name), known[name], {words, now: clock(), link: (job) => hrefOf({job})});
+    if (known[name]) panel(element(name), known[name], {words, now: clock(), link: (job) => hrefOf({job}), name: nameOf});
   }
   webhooksPanel.render(clock());
   jobPanel.texts = texts;
-  jobPanel.show(query.job && list.row(query.job), clock(), query.zone);
+  jobPanel.show(query.job && aged(list.row(query.job)), clock(), query.zone);
   queueCard.render(clock(), query.job);
   bulk.render();
   views.render();
@@ -335,7 +333,7 @@ function renderRows() {
   const rows = list.rows(query);
   shown = rows.map(({job}) => job);
   if (list.isKnown) selection.prune((job) => Boolean(list.row(job)));
-  table.show(rows);
+  table.show(rows.map(aged));
   filter.count(list.counts(query), query);
   table.sorted(query.sort, query.down);
   const empty = !list.isKnown ? words.reading : list.size === 0 ? words.none : words.nothing;
@@ -346,7 +344,7 @@ function renderRows() {
   if (list.version !== null) queueCard.take(queue, (job) => list.row(job));
   // The tab's title shows it too, because staff have other tabs open.
   const urgent = queue.length;
-  document.title = urgent > 0 ? `(${number.format(urgent)}) ${words.title}` : words.title;
+  document.title = isSignedOut() && banner.notice || (urgent > 0 ? `(${number.format(urgent)}) ${words.title}` : words.title);
   put(element('count'), list.isKnown ? words.count(number.format(rows.length), number.format(list.size)) : '');
   // Announce the result of a filter, but not changes that arrive on their own.
   const asked = JSON.stringify([query.zone, query.q, query.need, query.status, query.tracking, query.unavailable]);
@@ -382,7 +380,7 @@ async function begin() {
   await signIn.credential();
   element('refusal').hidden = true;
   arrive(false);
-  banner.update({state: 'connecting', degraded: false});
+  banner.update({state: 'connecting'});
   poller.start();
   feed.start();
   feed.watch(query.zone);

@@ -1,8 +1,9 @@
 // Signing in: with a one-time code at the end of the address (`#in.<code>`), with a typed code, on the operator's page
 // (ENROUTE_PAGES_SIGN_IN_URL), or not at all with a tracking link. A code is removed from the address bar before it is used.
-// The token lives only in the tab's sessionStorage, never in an address, a cookie or on disk.
+// The token lives only in the tab's sessionStorage, or in the page if the browser denies storage (page-storage.js), never in
+// an address or a cookie.
 
-import {gateway} from './page-gateway.js';
+import {decoded, gateway} from './page-gateway.js';
 import {tabStorage} from './page-storage.js';
 import {make, put, shared} from './page.js';
 
@@ -15,14 +16,8 @@ const REASONS = {
   400: shared.signInRefused, 404: shared.signInRefused, 422: shared.signInRefused, 429: shared.signInLimited,
 };
 
-/** The fragment of an address. A person may have typed anything there. */
-function textBehind(hash) {
-  try {
-    return decodeURIComponent(hash.slice(1));
-  } catch {
-    return hash.slice(1);
-  }
-}
+/** The fragment of the address. A person may have typed anything there. */
+const fragment = () => decoded(location.hash.slice(1));
 
 /** Deletes the cached states of jobs, because another person may use the browser next. */
 function forgetStates() {
@@ -68,7 +63,7 @@ export class SignIn {
    */
   constructor({panel, takesLinks = false, why = shared.signInWhy, heading = 'h1', explain = () => {}}) {
     Object.assign(this, {panel, why, heading, explain});
-    const behind = textBehind(location.hash);
+    const behind = fragment();
     if (behind.startsWith('in.')) {
       history.replaceState(history.state, '', location.pathname + location.search);
       this.#code = this.redeem(behind.slice(3));
@@ -77,7 +72,7 @@ export class SignIn {
     }
     // Another link in the same tab is another page, but the browser would not load it.
     addEventListener('hashchange', () => {
-      if (takesLinks || textBehind(location.hash).startsWith('in.')) location.reload();
+      if (takesLinks || fragment().startsWith('in.')) location.reload();
     });
   }
 

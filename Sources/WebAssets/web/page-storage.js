@@ -1,14 +1,16 @@
 // What pages store for the tab and for the device. A browser may deny both: if all cookies are blocked, or in frames of other
 // sites. Then values are kept until the page closes.
 
+/** Its properties are the values. */
 class Memory {
-  #values = new Map();
-  getItem(key) { return this.#values.get(key) ?? null; }
-  setItem(key, value) { this.#values.set(key, String(value)); }
-  removeItem(key) { this.#values.delete(key); }
+  getItem(key) { return this[key] ?? null; }
+  setItem(key, value) { this[key] = String(value); }
+  removeItem(key) { delete this[key]; }
 }
 
-const memory = {sessionStorage: new Memory(), localStorage: new Memory()};
+/** The tab's values in a browser that denies storage. Loading the page in another language hands them over (page.js). */
+export const tabMemory = new Memory();
+const memory = {sessionStorage: tabMemory, localStorage: new Memory()};
 
 function storage(name) {
   try {

@@ -6,6 +6,7 @@
 import {addWords, readersLocale} from './enroute-words.js';
 import {timeText} from './page-times.js';
 import {gateway} from './page-gateway.js';
+import {tabMemory} from './page-storage.js';
 import {words as pageWords} from './page-words.js';
 
 /**
@@ -71,12 +72,18 @@ export function inLanguage(words) {
   return chosen;
 }
 
-/** Loads the page in another language. The rest of the address stays. */
+/**
+ * Loads the page in another language. The rest of the address stays, and so does what a browser without storage would lose:
+ * the tab's history holds it for this one reload.
+ */
 function switchTo(other) {
-  const address = new URL(location.href);
+  const address = new URL(location);
   address.searchParams.set('lang', other);
-  location.replace(address);
+  history.replaceState(tabMemory, '', address);
+  location.reload();
 }
+Object.assign(tabMemory, history.state);
+history.replaceState(null, '');
 
 /** Turns a button into a switch to the other language, or into a list if there are more than two. */
 export function languageSwitch(button) {
@@ -183,10 +190,11 @@ const FULL = 4009;
 export class ConnectionBanner {
   #lostAt = null;    // ms since the epoch: when the loss was noticed
   #timer = null;
-  #notice = '';
+  /** What the banner explains while there is no connection to wait for; '' for nothing. */
+  notice = '';
   #announced = '';        // what was announced last: 'lost', 'degraded', a notice, or '' for a good connection
   // Before anyone signs in there is no connection to lose.
-  #connection = {state: 'stopped', degraded: false};
+  #connection = {state: 'stopped'};
 
   /**
    * @param patience ms
@@ -207,7 +215,7 @@ export class ConnectionBanner {
   /** @param connection the current `enroute.connection`; `notice`: what an open one lacks */
   update(connection) {
     this.#connection = connection;
-    if (['connecting', 'open'].includes(connection.state)) this.#notice = connection.notice ?? '';
+    if (['connecting', 'open'].includes(connection.state)) this.notice = connection.notice ?? '';
     const isMissed = this.#isMissed();
     // Patience starts with the first report of a loss and is not extended by the next ones.
     if (isMissed && this.#lostAt === null) {
@@ -226,7 +234,7 @@ export class ConnectionBanner {
 
   /** Shows why there is no connection and no attempt to get one. The text stays until the next attempt. */
   explain(text) {
-    this.#notice = text;
+    this.notice = text;
     this.#show();
   }
 
@@ -246,9 +254,9 @@ export class ConnectionBanner {
     const isLost = this.#isMissed() && !isExplained;
     if (!isLost) this.#lostAt = null;
     else this.#lostAt ??= Date.now();
-    put(this.element, isLost ? this.#sentence() : degraded && this.#isWanted() ? shared.degraded : this.#notice);
-    this.element.dataset.state = isLost || this.#notice ? 'offline' : 'degraded';
-    this.#speak(isLost ? 'lost' : this.element.textContent === shared.degraded ? 'degraded' : this.#notice);
+    put(this.element, isLost ? this.#sentence() : degraded && this.#isWanted() ? shared.degraded : this.notice);
+    this.element.dataset.state = isLost || this.notice ? 'offline' : 'degraded';
+    this.#speak(isLost ? 'lost' : this.element.textContent === shared.degraded ? 'degraded' : this.notice);
   };
 
   /** Announces each state once, even if its text changes with the time. */
@@ -303,6 +311,5 @@ export const colour = (name) => getComputedStyle(document.documentElement).getPr
 
 /** Registers worker.js, which caches the page and the last state, but never positions, for offline use. */
 export function keepForLater() {
-  if (!navigator.serviceWorker || !isSecureContext) return;
-  navigator.serviceWorker.register(`${gateway}/worker.js`).catch(() => { /* the page works without it */ });
+  navigator.serviceWorker?.register(`${gateway}/worker.js`).catch(() => { /* the page works without it */ });
 }

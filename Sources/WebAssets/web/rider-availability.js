@@ -55,7 +55,7 @@ export class Availability {
    *   message: Element, close: Element}} places
    * @param {(status: string) => Promise<object>} declare sends the new status and returns the rider's state after it
    * @param {{rider: (rider: object) => void, recheck: () => void, say: (text: string) => void,
-   *   nameOf: (job: string) => string}} on
+   *   nameOf: (job: string) => string|undefined}} on `nameOf`: of a task with a card
    */
   constructor(places, words, declare, on) {
     Object.assign(this, {places, words, declare, on});
@@ -128,17 +128,10 @@ export class Availability {
     const [text] = sentences(error, this.words);
     message.replaceChildren(make('p', {}, text));
     if (error.code === 'active_task' && error.tasks?.length) {
-      const links = error.tasks.flatMap((job, at) => [
-        at ? ', ' : ' ', make('a', {href: `#task-${job}`, 'data-task': job}, this.on.nameOf(job))]);
-      message.append(make('p', {}, this.words.activeTasks, ...links));
-      for (const link of message.querySelectorAll('a')) {
-        link.addEventListener('click', (event) => {
-          event.preventDefault();
-          const card = document.getElementById(`task-${link.dataset.task}`);
-          card?.scrollIntoView({block: 'start'});
-          card?.querySelector('h3')?.focus();
-        });
-      }
+      const links = error.tasks.filter((job) => this.on.nameOf(job)).map((job) => this.#link(job));
+      const more = error.tasks.length - links.length;
+      const all = [...links, ...(more ? [this.words.moreTasks(more)] : [])];
+      message.append(make('p', {}, this.words.activeTasks, ...all.flatMap((each, at) => [at ? ', ' : ' ', each])));
     }
     // Hide the message for a moment, so that a repeated one visibly appears again.
     snack.hidden = true;
@@ -147,6 +140,18 @@ export class Availability {
     // For a screen reader, each paragraph is a separate sentence.
     this.on.say([...message.children].map(({textContent}) => sentence(textContent)).join(' '));
     this.#leaveIn(message.querySelector?.('a') ? CHOICE_FOR : TOLD_FOR);
+  };
+
+  /** A link to the card of a task. */
+  #link = (job) => {
+    const link = make('a', {href: `#task-${job}`}, this.on.nameOf(job));
+    link.addEventListener('click', (event) => {
+      event.preventDefault();
+      const card = document.getElementById(`task-${job}`);
+      card?.scrollIntoView({block: 'start'});
+      card?.querySelector('h3')?.focus();
+    });
+    return link;
   };
 
   /** Closes the message later, but not while it has the keyboard focus. */

@@ -3,7 +3,7 @@
 
 import {StepQueue, UNDO_WITHIN, requestKey} from './rider-steps.js';
 import {
-  allowsTravel, headingFor, isFinal, isOver, isWaitingForVendor, numberOf, startsJourney, verbsOf,
+  allowsTravel, headingFor, inOrder, isFinal, isOver, isWaitingForVendor, numberOf, startsJourney, verbsOf,
 } from './rider-tasks.js';
 
 /** Number of jobs shown, which is the number that a session may follow. The page says how many more tasks there are. */
@@ -81,8 +81,11 @@ export class Jobs {
   /** Number of tasks that are not shown. */
   get hidden() { return this.#hidden.length; }
 
-  /** The name of a job for people. */
-  nameOf(job) { return numberOf(this.#jobs.get(job) ?? {job}); }
+  /** The name of a job for people, if it has a card. */
+  nameOf(job) {
+    const known = this.#jobs.get(job);
+    return known && numberOf(known);
+  }
 
   /** The jobs as their cards show them: `{job, task, view, travel, canWhy, gone, message, hint, busy, names}`. */
   get all() {
@@ -139,7 +142,7 @@ export class Jobs {
 
   /** Applies the rider's tasks. @param {{job: string, state: string}[]} tasks @param {boolean} isFirst do not announce them */
   tasks(tasks, isFirst) {
-    const states = new Map(tasks.map(({job, state}) => [job, state]));
+    const states = new Map(inOrder(tasks).map(({job, state}) => [job, state]));
     for (const known of this.#jobs.values()) {
       if (states.has(known.job)) continue;
       const {view} = known.follow;

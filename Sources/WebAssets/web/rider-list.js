@@ -3,7 +3,7 @@
 
 import {ConfirmButton, HoldButton, TAP_PAUSE} from './rider-buttons.js';
 import {
-  RETURNABLE, allowsTravel, headingFor, isFinal, isOver, isWaitingForVendor, numberOf, startsJourney, verbsOf,
+  RETURNABLE, TASK_STATES, allowsTravel, headingFor, isFinal, isOver, isWaitingForVendor, numberOf, startsJourney, verbsOf,
 } from './rider-tasks.js';
 import {contactLink} from './page-contact.js';
 import {isolated, listed} from './page-lists.js';
@@ -17,9 +17,6 @@ const PICTURES = {
   way: presentation('<path d="M4 20V10a4 4 0 0 1 4-4h11M15 2l4 4-4 4"/>'),
   pin: presentation('<path d="M12 21s-7-6.2-7-11.5a7 7 0 0 1 14 0C19 14.8 12 21 12 21z"/><circle cx="12" cy="9.5" r="2"/>'),
 };
-
-/** States of a delivery task, in order. `delivered` follows them. */
-const TASK_STATES = ['accepted', 'arrived_at_store', 'picked_up', 'in_transit'];
 
 /** Number of progress segments, and the index of the active one. */
 function progress({kind, task, status, steps}) {

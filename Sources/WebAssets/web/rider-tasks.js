@@ -25,6 +25,9 @@ const DELIVERY = {
   in_transit: [byTask('completed')],
 };
 
+/** States of a delivery task, in order. `delivered` follows them. */
+export const TASK_STATES = Object.keys(DELIVERY);
+
 /** Task states in which a task can be returned: before the goods are picked up. */
 export const RETURNABLE = ['accepted', 'arrived_at_store'];
 
@@ -64,10 +67,6 @@ export function headingFor({kind, status, task = null}) {
   return status === 'in_transit' ? 'destination' : 'vendor';
 }
 
-/**
- * Sorts jobs: travelling ones first, then in order of arrival.
- * @param {{job: string, status?: string}[]} jobs
- */
-export const inOrder = (jobs) => [
-  ...jobs.filter((job) => allowsTravel(job.status)), ...jobs.filter((job) => !allowsTravel(job.status)),
-];
+/** The tasks in the order in which the rider needs their cards: those that are closest to their end first. */
+export const inOrder = (tasks) => [...tasks].sort(
+  (one, other) => TASK_STATES.indexOf(other.state) - TASK_STATES.indexOf(one.state));

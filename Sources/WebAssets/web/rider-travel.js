@@ -50,7 +50,7 @@ export class Travel {
     Object.assign(this, {enroute, on});
     this.location = new Location((reading) => this.#read(reading), (state) => this.#happened(`changed.${state}`));
     this.unavailability = new Unavailability(
-      (reason, job) => enroute.reportUnavailable(reason, job), () => this.travelling.size > 0, on.changed);
+      (reason) => enroute.reportUnavailable(reason), () => this.travelling.size > 0, on.changed);
     // This does not ask the rider. From here on the browser reports changes.
     this.location.permission();
     enroute.on('welcome', () => this.#again());
@@ -260,9 +260,7 @@ export class Travel {
     this.#isPaused = false;
     this.#beginPresence();
     this.#tellAllOff();
-    const jobs = [...this.travelling.keys()];
-    if (this.phase !== 'sharing') return this.unavailability.explain(jobs);
-    Promise.all(jobs.map((job) => this.#start(job, true))).then(() => this.unavailability.again());
+    if (this.phase === 'sharing') for (const job of this.travelling.keys()) this.#start(job, true);
   };
 
   /** Another device may have taken over since the tap, and then continues. */

@@ -16,8 +16,6 @@ export class Unavailability {
   battery = new Battery();
 
   #finding = null;
-  /** The reason why there is no reading, until the next one. */
-  #reason = null;
   /** Whether the gateway found the phone's clock wrong. */
   isClockWrong = false;
   #wasHidden = false;
@@ -26,7 +24,7 @@ export class Unavailability {
   #sent = new Map();
 
   /**
-   * @param {(reason: string, job?: string) => void} tell reports to the gateway, for one job or for all
+   * @param {(reason: string) => void} tell reports to the gateway, now and after each reconnect until the next reading
    * @param {() => boolean} isTravelling whether a location is expected at all
    * @param {() => void} changed the text for the rider changed
    */
@@ -46,14 +44,12 @@ export class Unavailability {
   /** No reading is possible, for a reason of the protocol. */
   report(reason) {
     this.#finding = reason === 'no_fix' ? 'noFix' : null;
-    this.#reason = reason;
     this.#send(reason);
   }
 
   /** A reading arrived. @param {number|undefined} acc m */
   found(acc) {
     this.#finding = acc > TOO_COARSE ? 'coarse' : null;
-    this.#reason = null;
     this.#sent.clear();
   }
 
@@ -63,20 +59,9 @@ export class Unavailability {
     this.#send('navigation_handoff');
   }
 
-  /** Repeats the last report after a new connection, because the gateway starts without a reason. */
-  again() {
-    const last = [...this.#sent.keys()].at(-1);
-    if (this.#sent.delete(last)) this.#send(last);
-  }
-
-  /** Reports the reason for jobs that the gateway does not know to be travelling. */
-  explain(jobs) {
-    if (this.#reason) for (const job of jobs) this.tell(this.#reason, job);
-  }
-
   /** Nothing is shared any longer, so nothing needs a reason. */
   over() {
-    this.#finding = this.#reason = null;
+    this.#finding = null;
     this.isClockWrong = false;
   }
 

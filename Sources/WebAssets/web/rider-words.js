@@ -124,7 +124,7 @@ export const words = {
     wrongRole: 'Diese Seite ist für Fahrer. Melden Sie sich als Fahrer an.',
     customerNote: (note) => `Hinweis des Kunden: ${note}`,
     call: (name) => `${name} anrufen`, write: (name) => `${name} kontaktieren`,
-    moreTasks: (n) => `${n === 1 ? 'Ein weiterer Auftrag' : `${n} weitere Aufträge`}. Beenden Sie einen, um mehr zu sehen.`,
+    moreTasks: (n) => `${n} weitere${n === 1 ? 'r Auftrag' : ' Aufträge'}. Beenden Sie einen, um mehr zu sehen.`,
     newTask: (job) => `Neuer Auftrag: ${job}.`, taskGone: (job) => `Auftrag ${job} ist nicht mehr Ihrer.`,
     delivery: 'Lieferung', service: 'Termin', step: (n, all) => `Schritt ${n} von ${all}`,
     statuses: {

@@ -191,6 +191,7 @@ function render() {
   isPlanned = true;
   queueMicrotask(() => {
     isPlanned = false;
+    document.title = banner.notice || words.title;
     const all = jobs.all;
     const stops = describedStops(stopOrder.of(all, travel.place, enroute.serverTime), words);
     order = jobsInOrder(stops);

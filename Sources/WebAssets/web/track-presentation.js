@@ -61,17 +61,17 @@ const NOTHING = {times: {}, shop: null, rider: null};
  * Returns everything that the page shows.
  *
  * @param current the view of enroute.js
- * @param moment `{now, wall, heardAt, isLost, isKept, isUnseen, isReassigned, isPast, story, locale, timeZone}`: ms of the
- *     monotonic clock; ms since the epoch; when the gateway last sent something, in ms since the epoch, null before; whether
- *     the connection is lost; whether the view comes from the cache; whether it lacks the position because no session is open
- *     yet; whether another rider has taken over and was not seen yet; whether a link shows an order that has ended, without its
- *     details; what happened so far (`Story`); and for Intl
+ * @param moment `{now, wall, serverTime, heardAt, isLost, isKept, isUnseen, isReassigned, isPast, story, locale, timeZone}`: ms
+ *     of the monotonic clock; ms since the epoch, by the device's and by the gateway's clock; when the gateway last sent
+ *     something, by the device's clock, null before; whether the connection is lost; whether the view comes from the cache;
+ *     whether it lacks the position because no session is open yet; whether another rider has taken over and was not seen yet;
+ *     whether a link shows an order that has ended, without its details; what happened so far (`Story`); and for Intl
  * @param texts of `GET texts`, null while they are not loaded
  * @param words of this page, in its language
  */
 export function presentation(current, moment, texts, words) {
   const {
-    now, wall, heardAt, isLost = false, isKept, isUnseen, isReassigned, isPast, locale, timeZone, story = NOTHING,
+    now, wall, serverTime, heardAt, isLost = false, isKept, isUnseen, isReassigned, isPast, locale, timeZone, story = NOTHING,
   } = moment;
   // A job that had ended and was corrected since: the end stopped the sharing, not the rider.
   const isCorrected = current.tracking === 'paused' && OVER.some((status) => status in story.times);
@@ -79,13 +79,12 @@ export function presentation(current, moment, texts, words) {
   const kind = view.kind ?? 'delivery';
   const clock = (at) => clockText(at, locale, timeZone);
   // All times are by the gateway's clock, even if this device's clock is wrong.
-  const serverTime = wall + view.clockOffset;
   const time = (at) => timeText(at, serverTime, locale, timeZone);
   const span = (window) => windowText(window, {now: serverTime, locale, timeZone});
   const isMapped = isTracked(view);
   const age = isMapped ? positionAge(view, {now, wall}) : 0;
   const isStale = isMapped && (view.tracking === 'stale' || Math.min(age, wall - (heardAt ?? 0)) > STALE_AFTER);
-  const eta = isMapped && view.eta && isStale ? {...view.eta, state: 'recalculating'} : isMapped ? view.eta : null;
+  const eta = !isMapped ? null : isStale && view.eta ? {...view.eta, state: 'recalculating'} : view.eta;
   const when = arrival(eta, serverTime);
   const isEtaQuiet = ['recalculating', 'unavailable', 'afterStop'].includes(when.kind);
   const isLate = eta?.state === 'ok' && serverTime - eta.arrivesAt >= LATE_AFTER && !isAtTheDoor(view);

@@ -93,6 +93,8 @@ let isReadingStory = false;
 let [rechecks, recheck] = [0, null];
 // A session was open, so the view may stay while the session limit is reached.
 let wasHere = false;
+// How far the gateway's clock is ahead of the monotonic one while a session is open, in ms.
+let ahead;
 
 /** What the close codes that end the session mean to the customer. An expired token asks to sign in again instead. */
 const CLOSES = {4502: 'expired', 4505: 'other'};
@@ -115,19 +117,19 @@ function take(newer, change) {
   if (isTakenAway(view) || view.refused) story.forget();
   if (isTakenAway(view)) refusal = 'revoked';
   else if (view.known && !view.refused) refusal = null;
-  if (!isTracked(view)) {
-    shownID = null;
-  } else if (view.position.id !== shownID || change === 'reset') {
+  if (isTracked(view)) {
     showMap();
-    map.take(view.position, {
-      age: positionAge(view, {now: performance.now(), wall: Date.now()}),
-      atOnce: change === 'reset' || (change === 'snapshot' && shownID === null),
-    });
-    shownID = view.position.id;
+    if (view.position.id !== shownID || change === 'reset') {
+      map.take(view.position, {
+        age: positionAge(view, {now: performance.now(), wall: Date.now()}),
+        atOnce: change === 'reset' || (change === 'snapshot' && shownID === null),
+      });
+      shownID = view.position.id;
+    }
+    map.ahead(view.eta?.route);
   } else {
-    showMap();
+    shownID = null;
   }
-  if (isTracked(view)) map.ahead(view.eta?.route);
   if (['completed', 'cancelled'].includes(view.ended)) recheckLater();
   else if (view.known) rechecks = 0;
   render();
@@ -248,8 +250,7 @@ const showMap = () => map.open(view.kind, view.destination, story.shop, vehicleO
 function openMap() {
   showMap();
   if (!map.isOpen || !isTracked(view) || map.hasRider) return;
-  const age = positionAge(view, {now: performance.now(), wall: Date.now()});
-  map.take(view.position, {age, atOnce: true});
+  map.take(view.position, {age: positionAge(view, {now: performance.now(), wall: Date.now()}), atOnce: true});
   map.ahead(view.eta?.route);
 }
 
@@ -263,6 +264,7 @@ async function begin() {
   loadTexts();
   await signIn.credential();
   enroute.on('connection', connectionChanged);
+  for (const type of ['welcome', 'pong']) enroute.on(type, () => { ahead = enroute.serverTime - performance.now(); });
   followed = enroute.follow(job, take);
   const first = firstState(signIn.header);
   isAsking = true;
@@ -279,21 +281,20 @@ async function begin() {
   if (!answer || view.known || view.refused || refusal !== null) return;
   if (answer.snapshot) {
     names = answer.names;
-    const [now, wall] = [performance.now() - answer.age, Date.now() - answer.age];
-    takeState(view, answer, now, wall);
+    takeState(view, answer);
     keptAt = answer.snapshot.kept ?? null;
     isUnseen = signIn.isGuest;
     banner.update(enroute.connection);
-    render();
   } else if (answer.refusal !== 'signIn') {
     refusal = answer.refusal === 'unknown' ? refusalOf('not_found') : answer.refusal;
-    render();
   }
+  render();
 }
 
 /** Takes a state that no session sent. */
-function takeState(before, {snapshot, clockOffset}, now, wall) {
-  take({...reduce(before, {type: 'subscribed', snapshot}, now, {wall}).view, clockOffset}, 'snapshot');
+function takeState(before, {snapshot, clockOffset, age}) {
+  const {view: read} = reduce(before, {type: 'subscribed', snapshot}, performance.now() - age, {wall: Date.now() - age});
+  take({...read, clockOffset}, 'snapshot');
 }
 
 /** Shows how a job ended to somebody who opens its link afterwards: the status and its time, but no places. */
@@ -301,7 +302,7 @@ function showPast(answer) {
   enroute.stop();
   story.read(answer.more);
   [names, refusal, isPast] = [answer.names, null, false];
-  takeState(unknownView(job), answer, performance.now(), Date.now());
+  takeState(unknownView(job), answer);
   isPast = true;
   render();
   recheckLater();
@@ -317,7 +318,7 @@ function render() {
     words, support: setting('support'), say: (text) => announcer.say('state', text, {isUrgent: true}),
   });
   if (element('order').hidden) {
-    if (!isRefused) document.title = words.signInWhy;
+    if (!isRefused) document.title = banner.notice || words.signInWhy;
     share.show(false);
     hideMap();
     return;
@@ -327,9 +328,11 @@ function render() {
   const moment = {
     now: performance.now(), wall: Date.now(), heardAt: enroute.lastMessageAt, isLost: banner.isLost, isKept: keptAt !== null,
     isUnseen, isReassigned, isPast, story, locale,
+    // Without a gateway that corrects it, the monotonic clock is late if it stops while the device sleeps.
+    serverTime: enroute.connection.state === 'open' ? performance.now() + ahead : Date.now() + view.clockOffset,
   };
   const seen = presentation(view, moment, texts ?? names, words);
-  document.title = seen.tab;
+  document.title = banner.notice || seen.tab;
   story.admitted = seen.admitted;
   document.body.classList.toggle('is-tracked', seen.isMapped);
   document.body.classList.toggle('has-map', seen.isMapped || seen.isPreviewed);
@@ -349,7 +352,7 @@ function render() {
   rider?.show(seen.who);
   // A link that permits more than viewing the job should not be shared.
   share.show(signIn.isGuest && view.known && !seen.isOver && story.isRead && !story.can, seen.title);
-  near.show(view, seen.arrivesAt === null ? null : (seen.arrivesAt - Date.now() - view.clockOffset) / 1000);
+  near.show(view, seen.arrivesAt && (seen.arrivesAt - moment.serverTime) / 1000);
   actions.show(isTakenAway(view) ? null : story.can, view);
   showSupport(element('support'), setting('support'), seen.isDone ? words.wrong : words.support);
   showSteps(element, seen.steps);

@@ -28,11 +28,12 @@ final class LogQueue: Sendable {
     }()
 
     private let descriptor: Int32
+    private let patience: DispatchTimeInterval
     private let wake = DispatchSemaphore(value: 0)
     private let state: Mutex<State>
 
-    init(descriptor: Int32, maxBytes: Int = LogQueue.maxBytes) {
-        self.descriptor = descriptor
+    init(descriptor: Int32, maxBytes: Int = LogQueue.maxBytes, patience: DispatchTimeInterval = LogQueue.patience) {
+        (self.descriptor, self.patience) = (descriptor, patience)
         self.state = Mutex(State(maxBytes: maxBytes))
         Thread.detachNewThread { [self] in
             var isWithinLine = false
@@ -57,7 +58,7 @@ final class LogQueue: Sendable {
             if state.isWriting { state.waiting.append(written) }
             return !state.isWriting
         }
-        if !isIdle { _ = written.wait(timeout: .now() + Self.patience) }
+        if !isIdle { _ = written.wait(timeout: .now() + self.patience) }
     }
 
     /// - Parameter isWithinLine: whether the last line was written only in part.

@@ -78,7 +78,6 @@ import Testing
         try await within {
             try await RunningGateway.run(isSecure: false, logger: lines.logger) { settings in
                 settings.redisTiming.answer = .seconds(2)
-                settings.overload.loopLagMilliseconds = 60_000
             } _: { gateway in
                 let redis = try #require(gateway.redis).processID
                 kill(redis, SIGSTOP)

@@ -180,7 +180,6 @@ import Testing
         try await within {
             try await RunningGateway.run(isSecure: false) { settings in
                 settings.redisTiming.answer = .seconds(2)
-                settings.overload.loopLagMilliseconds = 60_000
             } _: { gateway in
                 // A gateway reports its dependencies as down until it has looked at them once.
                 #expect(try await gateway.eventually("/healthz") { $0.text.contains(#""status":"ok""#) })

@@ -7,6 +7,7 @@ import Synchronization
 import Telemetry
 import TestSupport
 import Testing
+import Webhooks
 
 /// What is checked before browsers are notified, and what happens to them while it cannot be checked.
 @Suite struct PushCheckTests {
@@ -31,10 +32,13 @@ import Testing
     /// Runs with one browser that waits.
     private static func run(
         customers: [PersonID??], access: [Bool?],
+        _ change: @escaping @Sendable (inout PushSettings) -> Void = { _ in },
         _ body: @escaping @Sendable (PushService, PushSubscriptions, ProviderServer, SharedCounts) async throws -> Void
     ) async throws {
         try await LocalPushService.run { settings, server in
-            try await withRedis { client, _ in
+            var settings = settings
+            change(&settings)
+            try await withRedis { [settings] client, _ in
                 let store = PushSubscriptions(live: client, settings: LiveStateSettings())
                 try await Self.add(TestBrowser(), to: store, server)
                 let (customers, access, counts) = (Replies(customers), Replies(access), SharedCounts())
@@ -77,6 +81,30 @@ import Testing
             #expect(server.questions.count == 1 && counts.values[.pushesRefused] == 0)
             #expect(try await !store.exist(for: Self.job).get())
         }
+    }
+
+    @Test func `a push service that cannot be reached gets no message for a while, and delays no other`() async throws {
+        let lookups = Lookups()
+        let local = [AddressRange("127.0.0.0/8")!]
+        try await Self.run(customers: [Self.anna, Self.anna], access: [true, true]) {
+            $0.resolver = HostResolver(rule: AddressRule(allowed: local)) { _ in
+                lookups.count.withLock { $0 += 1 }
+                // The service listens on 127.0.0.1 only.
+                return [IPAddress("127.0.0.2")!]
+            }
+        } _: { push, store, server, counts in
+            push.report(Self.job, Self.rider, 110)
+            try await becomes("all attempts have failed") { counts.values[.pushesFailed] == 1 }
+            #expect(lookups.count.withLock { $0 } == 3)
+            try await Self.add(TestBrowser(), to: store, server)
+            push.report(Self.job, Self.rider, 95)
+            try await becomes("the next message fails") { counts.values[.pushesFailed] == 2 }
+            #expect(lookups.count.withLock { $0 } == 3 && server.questions.isEmpty)
+        }
+    }
+
+    private final class Lookups: Sendable {
+        let count = Mutex(0)
     }
 
     @Test func `a browser is refused only when it is known that it has lost access`() async throws {

@@ -96,6 +96,23 @@ import Webhooks
         }
     }
 
+    @Test func `a former customer removes their own browser, also repeatedly, and not the new customer's`() async throws
+    {
+        try await Self.run { gateway, service in
+            let (job, own, other) = (try await gateway.travellingJob(), TestBrowser(), TestBrowser())
+            #expect(try await Self.subscribe(own, gateway, service, path: "own").status == 200)
+            try await Self.lose(.jobHasAnotherCustomer, link: "", gateway)
+            #expect(try await Self.subscribe(other, gateway, service, path: "other", by: "bert").status == 200)
+            for _ in 0..<2 {
+                let removed = try await Self.subscribe(own, gateway, service, path: "own", near: false)
+                #expect(removed.status == 200 && removed.text == #"{"job":"job-1","near":false}"#, "\(removed)")
+            }
+            #expect(try await Self.subscribe(other, gateway, service, path: "other", near: false).status == 404)
+            #expect(try await Self.stored(gateway).read(of: job).get().count == 1)
+            #expect(try await Self.subscribe(own, gateway, service, path: "own").status == 404)
+        }
+    }
+
     @Test func `a push service that fails is tried again, and one without the subscription is not`() async throws {
         let failures = Failures()
         let answers: ProviderServer.Behaviour = { question in

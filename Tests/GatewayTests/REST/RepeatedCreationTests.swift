@@ -99,6 +99,26 @@ import Testing
         }
     }
 
+    @Test func `a repeated request finds its job although its places would be refused by now`() async throws {
+        try await within {
+            try await RunningGateway.run(isSecure: false) { gateway in
+                let places = #""destination":{"lat":41.9,"lon":12.5},"vendor":{"lat":-33.9,"lon":151.2}"#
+                let body = #"{"job":"j-1","kind":"delivery","customer":"anna",\#(places)}"#
+                let new = try await Self.post(body, key: "key-1", to: gateway)
+                #expect(new.status == 422, "\(new)")
+                try await Self.crash(body, key: "key-2", gateway)
+                let first = NewJob(
+                    job: Self.job, kind: .delivery, customer: PersonID("anna")!, request: "key-2", actor: Self.service)
+                _ = try await gateway.ledger.create(first, epoch: "epoch-1").get()
+                let answer = try await Self.again(body, key: "key-2", to: gateway)
+                #expect(answer.status == 201 && answer.member("epoch") == "epoch-1", "\(answer)")
+                // Without a key, the service learns that the job exists.
+                let plain = try await gateway.rest("POST", "/api/v1/jobs", by: Self.service.text, .service, body)
+                #expect(plain.status == 409 && plain.member("code") == "conflict", "\(plain)")
+            }
+        }
+    }
+
     @Test func `a repeated request does not claim the job that an event of its service created`() async throws {
         try await within {
             try await RunningGateway.run(isSecure: false) { gateway in

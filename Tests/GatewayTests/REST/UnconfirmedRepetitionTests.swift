@@ -36,6 +36,7 @@ import Testing
             method: "POST", path: "jobs/j1/corrections", person: "ops-1", role: .ops,
             body: #"{"status":"preparing","reason":"mistake"}"#),
         Change(method: "DELETE", path: "jobs/j1/assignment"),
+        Change(method: "DELETE", path: "jobs/j1"),
     ]
 
     /// Runs a gateway that needs one replica, and has none.
@@ -65,6 +66,15 @@ import Testing
                     #expect(answer.headers["enroute-durability"] == "unknown")
                 }
             }
+        }
+    }
+
+    @Test func `the erasure of a job that never existed is answered with 404 although there is no replica`()
+        async throws
+    {
+        try await Self.run { gateway in
+            let answer = try await gateway.rest("DELETE", "/api/v1/jobs/j3", by: "orders", .service)
+            #expect(answer.status == 404, "\(answer)")
         }
     }
 

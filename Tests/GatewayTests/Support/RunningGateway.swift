@@ -68,6 +68,7 @@ struct RunningGateway: Sendable {
             settings.webhooks.isDelivering = false
             // Generous limits, so that tests of other things do not fail on a busy machine.
             settings.limits.signInSeconds = 30
+            settings.overload.loopLagMilliseconds = 60_000
             settings.maxRevocationAge = .seconds(30)
             // All clients of a test have the same address.
             settings.limits.sessionsPerAddress = 0

@@ -73,7 +73,7 @@ final class Stage: @unchecked Sendable {
             "ENROUTE_TLS": "off", "ENROUTE_LISTEN_HOST": "127.0.0.1", "ENROUTE_LISTEN_PORT": "\(self.port)",
             "ENROUTE_MANAGEMENT": "off", "ENROUTE_TOKEN_SECRET": Self.secret,
             "ENROUTE_REDIS_LIVE_URL": "unix:\(self.redisSocket)", "ENROUTE_EVENT_LOOPS": "1",
-            "ENROUTE_DRAIN_ACCEPT_SECONDS": "0", "ENROUTE_DRAIN_SECONDS": "1",
+            "ENROUTE_DRAIN_ACCEPT_SECONDS": "0", "ENROUTE_DRAIN_SECONDS": "1", "ENROUTE_OVERLOAD_LOOP_LAG_MS": "60000",
         ]
         environment.merge(self.settings) { _, new in new }
         if let certificate {
