@@ -8,8 +8,8 @@ public enum ClientError: Error, Equatable, Sendable, CustomStringConvertible {
     case unreachable(url: String, reason: String)
     /// The gateway answered the upgrade request with an HTTP status other than 101.
     case upgradeRefused(status: UInt)
-    /// The gateway closed the connection with this code and reason (RFC 6455). `CloseCode.reconnects` says whether to
-    /// reconnect.
+    /// The gateway closed the connection with this code and reason (RFC 6455). `CloseCode.reconnects(after:)`
+    /// says whether to reconnect.
     case closed(code: UInt16, reason: String)
     /// The connection ended without a close frame.
     case connectionLost

@@ -20,7 +20,7 @@ export class GatewayConnection {
   #state = 'stopped'; #degraded = false; #isSilent = false; #close; #retryAt;
   #socket = null; #attempt = 0; #failures = 0; #isRenewed = false; #timers = {};
   #credential = null; #notBefore = null; #openedAt = null;
-  #beat = {receivedAt: 0, pingedAt: null, isProbing: false}; #pingedWallAt = null; #roundTrip = Infinity; #skew;
+  #beat = {receivedAt: 0, pingedAt: null, isProbing: false}; #asked; #roundTrip = Infinity; #skew;
   #offlineSince = null; #isBackOnline = false;
   #waiting = []; #budget = null; #watches = [];
 
@@ -54,7 +54,6 @@ export class GatewayConnection {
   /** Whether messages can be sent. */
   get isOpen() { return this.#state === 'open'; }
 
-  /** The credential of this connection. */
   get credential() { return JSON.parse(this.#credential); }
 
   /** The gateway accepted another credential for this connection. */
@@ -148,11 +147,7 @@ export class GatewayConnection {
       return this.#lose(1006, error.message);
     }
     this.#socket = socket;
-    socket.onopen = () => {
-      if (!isCurrent()) return;
-      this.#pingedWallAt = this.#options.wall();
-      socket.send(JSON.stringify({type: 'auth', ...credential}));
-    };
+    socket.onopen = () => { if (isCurrent()) this.#ask({type: 'auth', ...credential}); };
     socket.onmessage = ({data}) => { if (isCurrent()) this.#received(data); };
     let cause = '';
     socket.onclose = ({code, reason}) => { if (isCurrent()) this.#closed(code, reason || cause); };
@@ -200,16 +195,23 @@ export class GatewayConnection {
     this.#check();
   }
 
-  #setClock(serverTime) {
-    if (this.#pingedWallAt === null) return;
+  /** Sends a message whose answer contains the gateway's time. `skew` shows later whether the local clock was corrected. */
+  #ask(message) {
     const wall = this.#options.wall();
-    const roundTrip = wall - this.#pingedWallAt;
+    this.#asked = {wall, skew: wall - this.#options.now()};
+    this.#socket.send(JSON.stringify(message));
+  }
+
+  #setClock(serverTime) {
+    const {wall, skew} = this.#asked ?? {};
+    const roundTrip = this.#options.wall() - wall;
     // The newest of the fast answers is used, because the local clock may be corrected while the connection is open.
     if (roundTrip >= 0 && roundTrip <= this.#roundTrip + SLOWER) {
       this.#roundTrip = Math.min(roundTrip, this.#roundTrip);
-      this.clockOffset = serverTime - (wall - roundTrip / 2);
+      this.clockOffset = serverTime - wall - roundTrip / 2;
+      this.#skew = skew;
     }
-    this.#pingedWallAt = null;
+    this.#asked = null;
   }
 
   // ---- keeping the connection alive ----
@@ -220,17 +222,16 @@ export class GatewayConnection {
     const {what, lookIn} = heartbeat({...this.#beat, expectsMessages: this.#expectsMessages()}, now);
     if (what === 'give up') return this.#lose(1006, 'the gateway did not answer a ping');
     // The local clock was corrected: only a pong says by how much, and messages that keep arriving would delay the next ping.
-    const skew = this.#options.wall() - now;
-    if (what === 'ping' || (!this.#beat.pingedAt && Math.abs(skew - this.#skew) > JUMP)) {
+    const isCorrected = !this.#beat.pingedAt && Math.abs(this.#options.wall() - now - this.#skew) > JUMP;
+    if (isCorrected) this.#roundTrip = Infinity;
+    if (what === 'ping' || isCorrected) {
       this.#beat.pingedAt = now;
-      this.#pingedWallAt = this.#options.wall();
-      this.#socket.send('{"type":"ping"}');
+      this.#ask({type: 'ping'});
       this.#plan('answer', PONG_WITHIN, () => {
         this.#isSilent = true;
         this.#onChange();
       });
     }
-    this.#skew = skew;
     // Check again soon, because `expectsMessages` may change in the meantime.
     this.#plan('look', Math.min(lookIn, PING_AFTER_EXPECTED), () => this.#check());
   }

@@ -4,8 +4,6 @@ import {CREDENTIAL_LATE, JOB_NAME} from './enroute-timing.js';
 
 /** ms to wait for an answer or a response. */
 const ANSWER_WITHIN = 15_000;
-/** How many timed-out requests of one kind keep waiting for a late answer; the oldest ones are dropped. */
-const MOST_TIMED_OUT = 16;
 
 /**
  * Why a request failed: `code` is an error code of the protocol, or `network` if the gateway was unreachable or did not
@@ -42,9 +40,9 @@ export function addresses({url = '/v1', rest = `${/^(.*[^/])\/v1\/?$/.exec(url)?
 
 // ---- over the socket ----
 
-/** Matches requests with answers. The gateway answers requests of one kind about one job in order. */
+/** Matches requests with answers by `ref`: a refusal by the rate limit overtakes the answers to earlier requests. */
 export class SocketRequests {
-  #pending = [];
+  #pending = new Map(); #sent = 0;
 
   constructor(timers, gateway) { Object.assign(this, {timers, gateway}); }
 
@@ -53,48 +51,39 @@ export class SocketRequests {
     return new Promise((resolve, reject) => {
       if (message.job !== undefined && !JOB_NAME.test(message.job)) throw new EnrouteError(badName);
       if (this.gateway.isFull) throw unreachable('Too many messages wait to be sent.');
-      if (!this.gateway.send(message)) throw unreachable('There is no connection to the gateway.');
-      const request = {key: keyOf(message.type, message.job), resolve, reject, isAwaited};
-      request.timer = this.timers.setTimeout(() => {
-        // A late answer must not be mistaken for the answer to the next request, so the request keeps its place in the queue.
-        request.isLate = true;
-        const late = this.#pending.filter(({key, isLate}) => isLate && key === request.key);
-        if (request.mayBeLost) this.#remove(request);
-        else if (late.length > MOST_TIMED_OUT) this.#remove(late[0]);
+      const ref = String(this.#sent += 1);
+      if (!this.gateway.send({...message, ref})) throw unreachable('There is no connection to the gateway.');
+      const timer = this.timers.setTimeout(() => {
+        this.#pending.delete(ref);
         reject(unreachable('The gateway did not answer in time. The request may have been executed or not.'));
       }, ANSWER_WITHIN);
-      this.#pending.push(request);
+      this.#pending.set(ref, {message, resolve, reject, isAwaited, timer});
     });
   }
 
-  /** Whether a request was sent and is not answered. */
-  isWaiting(type, job) { return this.#pending.some(({key}) => key === keyOf(type, job)); }
+  /** Whether a request to switch travel mode was sent and is not answered. */
+  switchesTravel(job) {
+    return [...this.#pending.values()].some(({message}) => message.type === 'travel' && message.job === job);
+  }
 
   /** @returns whether the message answers a request whose sender handles it */
   settle(message) {
-    const request = this.#pending.find(({key}) => key === keyOf(message.replyTo, message.job));
-    if (!request) return false;
-    this.#remove(request);
+    const request = this.#pending.get(message.ref);
+    if (!this.#pending.delete(message.ref)) return false;
     this.timers.clearTimeout(request.timer);
     if (message.type === 'ok') request.resolve(message);
     else request.reject(new EnrouteError(message));
     return request.isAwaited;
   }
 
-  /** The gateway dropped a message and does not say which, so every unanswered request may be lost. */
-  mayBeLost() { for (const request of this.#pending) request.mayBeLost = true; }
-
   disconnected() {
-    for (const {reject, timer} of this.#pending.splice(0)) {
+    for (const {reject, timer} of this.#pending.values()) {
       this.timers.clearTimeout(timer);
       reject(unreachable('The connection was lost before the answer. The request may have been executed or not.'));
     }
+    this.#pending.clear();
   }
-
-  #remove(request) { this.#pending = this.#pending.filter((other) => other !== request); }
 }
-
-const keyOf = (type, job = '') => `${type} ${job}`;
 
 // ---- to the REST API ----
 

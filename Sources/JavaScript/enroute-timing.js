@@ -213,11 +213,10 @@ export class FixQueue {
     const invalid = jobs.find((job) => !JOB_NAME.test(job));
     if (invalid !== undefined) throw new RangeError(`Invalid job name: ${invalid}. Use 1 to 64 letters, digits, _ and -.`);
     const own = jobs.filter((job) => !this.elsewhere.has(job));
-    const key = own.join();
     // A gateway refuses these, and a reading with the same time adds nothing.
-    if (!key || !isPlace(fix) || !Number.isFinite(fix.at)) return;
-    if (this.#waiting.some((other) => other.fix.at === fix.at && other.key === key)) return;
-    this.#waiting = [...this.#waiting, {key, jobs: own, fix}].slice(-MOST_FIXES);
+    if (own.length === 0 || !isPlace(fix) || !Number.isFinite(fix.at)) return;
+    if (this.#waiting.some((other) => other.fix.at === fix.at && String(other.jobs) === String(own))) return;
+    this.#waiting = [...this.#waiting, {jobs: own, fix}].slice(-MOST_FIXES);
   }
 
   /** ms until the next report is due, by the monotonic clock; `null` if the queue is empty. */
@@ -237,17 +236,19 @@ export class FixQueue {
     if (this.due(now) !== 0) return null;
     const correction = Math.abs(clockOffset) > CLOCK_TOLERANCE ? clockOffset : 0;
     const fresh = this.#waiting.filter(({fix}) => wall - fix.at < FIX_LIFETIME);
-    this.#waiting = fresh.filter((other) => other.key !== fresh[0].key);
+    this.#waiting = fresh.filter((other) => String(other.jobs) !== String(fresh[0].jobs));
     if (fresh.length === 0) return null;
-    const {key, jobs} = fresh[0];
-    const sent = fresh.filter((other) => other.key === key).sort((a, b) => b.fix.at - a.fix.at).slice(0, FIXES_PER_REPORT);
+    const {jobs} = fresh[0];
+    const sent = fresh.filter((other) => String(other.jobs) === String(jobs))
+      .sort((a, b) => b.fix.at - a.fix.at).slice(0, FIXES_PER_REPORT);
     this.#sentAt = now;
     const seq = ++this.#seq;
     this.#unanswered = [...this.#unanswered, {...sent[0], seq}].slice(-MOST_FIXES);
-    const fixes = sent.map(({fix}) => withoutGaps(fix, correction));
     const {battery} = sent[0].fix;
-    const report = {type: 'location', ...(jobs.length === 1 ? {job: jobs[0]} : {jobs}), seq, fixes};
-    return within(battery, 0, 1) ? {...report, battery} : report;
+    return {
+      type: 'location', ...(jobs[1] ? {jobs} : {job: jobs[0]}), seq,
+      fixes: sent.map(({fix}) => withoutGaps(fix, correction)), ...(within(battery, 0, 1) && {battery}),
+    };
   }
 
   /** Whether a sent report is still unanswered. */
@@ -256,20 +257,21 @@ export class FixQueue {
   /** The gateway accepted or refused the report with this number and all earlier ones. */
   answered(seq) { this.#unanswered = this.#unanswered.filter((other) => other.seq > seq); }
 
-  /** The connection is lost. A rider who stands still has no newer reading, so the unanswered ones are sent again. */
-  disconnected() {
+  /** Reports were lost. A rider who stands still has no newer reading, so the unanswered ones are sent again. */
+  repeatUnanswered() {
     const all = [...this.#unanswered, ...this.#waiting];
     this.#waiting = this.#unanswered = [];
     this.#sentAt = -Infinity;
     for (const {jobs, fix} of all) this.add(jobs, fix);
   }
 
-  /** Discards everything about a job. @param isElsewhere another device of the rider reports for it */
+  /** Discards a job. A reading for several jobs stays for the others. @param isElsewhere another device reports the job */
   forget(job, isElsewhere) {
     if (isElsewhere) this.elsewhere.add(job);
-    const isOther = ({jobs}) => !jobs.includes(job);
-    this.#waiting = this.#waiting.filter(isOther);
-    this.#unanswered = this.#unanswered.filter(isOther);
+    const others = (readings) => readings.map((reading) => (
+      {...reading, jobs: reading.jobs.filter((other) => other !== job)})).filter(({jobs}) => jobs[0]);
+    this.#waiting = others(this.#waiting);
+    this.#unanswered = others(this.#unanswered);
   }
 }
 

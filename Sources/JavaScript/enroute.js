@@ -15,17 +15,15 @@ const ASK_AGAIN_AFTER = 1_000;
 /** ms until a report is tried again while the socket still buffers the previous one. */
 const CONGESTION_PAUSE = 500;
 
-/** Whether the gateway says that this device does not report for the job. */
-const endsTravel = ({replyTo, code, retry}) =>
-  ['other_device', 'travel_mode_off'].includes(code) || (replyTo === 'travel' && !retry);
-
 export {EnrouteError};
 
 export class Enroute {
   #options; #gateway; #requests; #listeners = new Map();
   #follows = new Map(); #pools = new Map(); #retries = new Map();
-  /** Jobs whose `unsubscribe` the gateway dropped: this connection still follows them. */
-  #leaving = new Set();
+  /** Each `unsubscribe` and `unwatch` that the gateway dropped, by job or zone: the connection is still subscribed. */
+  #leaving = new Map();
+  /** Jobs whose resumption the gateway dropped. It refuses reports until it has read the next one. */
+  #dropped = new Set();
   #fixes = new FixQueue(); #travels = new Set(); #report; #renewal; #last = {};
   /** Why there is no reading since the last one, by job; without a job for all. */
   #reasons = new Map();
@@ -59,14 +57,10 @@ export class Enroute {
   }
 
   stop() { this.#gateway.stop(); }
-
-  /**
-   * Reconnects or checks the connection immediately. For systems that have no browser events about the network or the app.
-   */
+  /** Reconnects or checks the connection immediately. For systems without browser events about the network or the app. */
   wake() { this.#gateway.wake(); }
 
   get connection() { return this.#gateway.connection; }
-
   /** When the last message was received, in ms since the epoch by the local wall clock; null before the first. */
   get lastMessageAt() { return this.#gateway.lastMessageAt; }
 
@@ -117,9 +111,9 @@ export class Enroute {
 
   #subscribe(follow, isRepeated = false) {
     const {job, known, epoch, id, ended, refused} = follow.view;
-    if (ended || refused || this.#follows.get(job) !== follow) return;
-    Object.assign(follow, {isAnswered: false, isRepeated});
-    if (this.#leaving.has(job)) this.#gateway.sendOnce({type: 'unsubscribe', job});
+    if (ended || refused || follow.isAnswered || this.#follows.get(job) !== follow) return;
+    follow.isRepeated = isRepeated;
+    this.#leaveAgain(`job ${job}`);
     this.#gateway.sendOnce({type: 'subscribe', job, ...(known && {since: {epoch, id}})});
   }
 
@@ -146,26 +140,30 @@ export class Enroute {
 
   #watch(watched, isRepeated = false) {
     const {zone, version, refused} = watched.pool;
-    if (refused || this.#pools.get(zone) !== watched) return;
-    Object.assign(watched, {isAnswered: false, isRepeated});
+    if (refused || watched.isAnswered || this.#pools.get(zone) !== watched) return;
+    watched.isRepeated = isRepeated;
+    this.#leaveAgain(`zone ${zone}`);
     this.#gateway.sendOnce({type: 'watch', zone, ...(version !== null && {since: version})});
   }
 
-  // ---- travelling ----
+  // ---- travelling and reporting ----
 
   travel(job, active, {resume} = {}) {
     this.#fixes.elsewhere.delete(job);
-    if (!active) {
-      // After this call nothing is sent for the job, even if the gateway cannot be reached now.
-      this.#travels.delete(job);
-      this.#reasons.delete(job);
-      if (this.#travels.size === 0) this.#reasons.clear();
-      this.#fixes.forget(job);
-    }
+    // After this call nothing is sent for the job, even if the gateway cannot be reached now.
+    if (!active) this.#forget(job);
     const answer = this.#requests.send(this.#travel(job, active, resume));
     // A request that was not sent must not start later: the app is notified that it failed.
-    if (active && this.#requests.isWaiting('travel', job)) this.#travels.add(job);
+    if (active && this.#requests.switchesTravel(job)) this.#travels.add(job);
     return answer;
+  }
+
+  #forget(job, isElsewhere) {
+    this.#travels.delete(job);
+    this.#dropped.delete(job);
+    this.#reasons.delete(job);
+    if (this.#travels.size === 0) this.#reasons.clear();
+    this.#fixes.forget(job, isElsewhere);
   }
 
   #travel(job, active, resume) { return {type: 'travel', job, active, device: this.#options.device, ...(resume && {resume})}; }
@@ -193,7 +191,7 @@ export class Enroute {
 
   #reportWhenDue() {
     const due = this.#fixes.due(this.#options.now());
-    if (due === null || !this.#gateway.isOpen || this.#report !== undefined) return;
+    if (due === null || !this.#gateway.isOpen || this.#report !== undefined || this.#dropped.size > 0) return;
     const wait = due === 0 && this.#gateway.isCongested ? CONGESTION_PAUSE : due;
     if (wait > 0) {
       this.#report = this.#options.timers.setTimeout(() => {
@@ -205,8 +203,6 @@ export class Enroute {
     const report = this.#fixes.next(this.#options.now(), this.#clock);
     if (report) this.#gateway.send(report);
   }
-
-  // ---- requests ----
 
   /** Sends a message whose sender does not wait for the answer. @returns whether the gateway accepted it */
   async #notify(message) {
@@ -225,6 +221,10 @@ export class Enroute {
   // ---- received messages ----
 
   #received(message) {
+    const follow = this.#follows.get(message.job);
+    if (message.replyTo === 'travel') this.#dropped.delete(message.job);
+    // What was received before belongs to an earlier subscription.
+    if (message.replyTo === 'unsubscribe' && follow) follow.isAnswered = false;
     switch (message.type) {
       case 'welcome': this.#welcomed(); break;
       case 'pong': this.#updateClock(); break;
@@ -232,33 +232,33 @@ export class Enroute {
         this.#fixes.interval = message.intervalSeconds;
         this.#options.timers.clearTimeout(this.#report);
         this.#report = undefined;
-        this.#reportWhenDue();
         break;
       case 'ok':
         if (message.replyTo === 'location') this.#fixes.answered(message.seq);
         else this.#requests.settle(message);
-        if (message.replyTo === 'unsubscribe') this.#leaving.delete(message.job);
         break;
-      case 'error': this.#refused(message); return;
+      case 'error': this.#refused(message); break;
       case 'pool': case 'rider': this.#updateZone(message); break;
       default: if (message.job !== undefined) this.#updateJob(message);
     }
-    this.#emit(message.type, message);
+    this.#reportWhenDue();
+    if (message.type !== 'error') this.#emit(message.type, message);
   }
 
   #welcomed() {
     this.#updateClock();
     this.#renewal.plan(this.serverTime);
     this.#subscribeAll(false);
-    for (const job of this.#travels) this.#resume(job).catch(() => {});
-    this.#reportWhenDue();
+    for (const job of this.#travels) this.#resume(job);
   }
 
   /** The answers are not awaited: a refusal is an event. */
   async #resume(job) {
-    await this.#requests.send(this.#travel(job, true, true), false);
-    const reason = this.#reasons.get(job) ?? this.#reasons.get();
-    if (reason) await this.#requests.send({type: 'unavailable', job, reason}, false);
+    try {
+      await this.#requests.send(this.#travel(job, true, true), false);
+      const reason = this.#reasons.get(job) ?? this.#reasons.get();
+      if (reason) await this.#requests.send({type: 'unavailable', job, reason}, false);
+    } catch {}
   }
 
   #updateClock() {
@@ -271,7 +271,7 @@ export class Enroute {
     const follow = this.#follows.get(message.job);
     if (!follow) return;
     if (/subscribed|reset/.test(message.type)) follow.isAnswered = true;
-    if (message.type === 'ended') this.#travels.delete(message.job);
+    if (message.type === 'ended') this.#forget(message.job);
     const {now, wall, fastest} = this.#options;
     this.#publishView(follow, reduce(follow.view, message, now(), {fastest, wall: wall()}));
   }
@@ -292,49 +292,50 @@ export class Enroute {
 
   #refused(message) {
     const {replyTo, code, job, zone, retry} = message;
-    const follow = this.#follows.get(job);
-    const watched = this.#pools.get(zone);
-    // The connection is already subscribed, because a message was dropped.
-    const isSubscribed = this.#retries.has('all') || this.#leaving.has(job);
-    if (code === 'bad_request' && isSubscribed && /subscribe|watch/.test(replyTo)) return;
-    if (replyTo === 'unsubscribe' && retry) {
-      this.#leaving.add(job);
-      return this.#retryLater(`job ${job}`, message, () => this.#leaveAgain(job));
+    const subject = this.#follows.get(job) ?? this.#pools.get(zone);
+    const name = job ? `job ${job}` : `zone ${zone}`;
+    if (/^(un)?(subscribe|watch)$/.test(replyTo)) {
+      // The connection is already subscribed, because a message was dropped.
+      if (code === 'bad_request' && (this.#retries.has('all') || this.#leaving.has(name))) return;
+      if (retry) {
+        if (/^un/.test(replyTo)) this.#leaving.set(name, {type: replyTo, job, zone});
+        return this.#retryLater(name, message, () => this.#askAgain(name, job, zone));
+      }
+      if (subject?.isAnswered === false) return zone ? this.#updateZone(message) : this.#updateJob(message);
     }
-    if (replyTo === 'subscribe' && follow && !follow.isAnswered) {
-      if (retry) return this.#retryLater(`job ${job}`, message, () => this.#subscribe(follow));
-      return this.#publishView(follow, reduce(follow.view, message, this.#options.now()));
+    if (replyTo === 'location') {
+      if (this.#dropped.has(job)) return this.#fixes.repeatUnanswered();
+      this.#fixes.answered(Infinity);
     }
-    if (replyTo === 'watch' && watched && !watched.isAnswered) {
-      if (retry) return this.#retryLater(`zone ${zone}`, message, () => this.#watch(watched));
-      return this.#updateZone(message);
-    }
-    if (replyTo === 'location') this.#fixes.answered(Infinity);
-    if (replyTo === '' && code === 'rate_limited') {
-      this.#requests.mayBeLost();
-      this.#retryLater('all', message, () => this.#subscribeAll(true));
-    }
+    if (replyTo === '' && retry) this.#retryLater('all', message, () => this.#subscribeAll(true));
     const isHandled = this.#requests.settle(message);
-    // The answer to a later request decides.
-    if (endsTravel(message) && !this.#requests.isWaiting('travel', job)) {
-      this.#travels.delete(job);
-      if (code === 'other_device') this.#fixes.forget(job, true);
+    // Whether this device reports for the job. If a later request was sent, its answer decides.
+    if (!this.#requests.switchesTravel(job)) {
+      if (/other_device|travel_mode_off/.test(code) || (replyTo === 'travel' && !retry)) {
+        this.#forget(job, code === 'other_device');
+      } else if (replyTo === 'travel' && !isHandled && this.#travels.has(job)) {
+        if (code === 'rate_limited') this.#dropped.add(job);
+        return this.#retryLater(`travel ${job}`, message, () => this.#travels.has(job) && this.#resume(job));
+      }
     }
     if (!isHandled) this.#emit('error', message);
   }
 
-  /** Repeats an `unsubscribe` that was dropped. If the job is followed again, a new subscription replaces the earlier one. */
-  #leaveAgain(job) {
-    if (!this.#leaving.has(job)) return;
-    const follow = this.#follows.get(job);
-    if (follow) this.#subscribe(follow);
-    else this.#gateway.sendOnce({type: 'unsubscribe', job});
+  /** Repeats what the gateway dropped. A new subscription replaces the earlier one. */
+  #askAgain(name, job, zone) {
+    if (this.#follows.has(job)) this.#subscribe(this.#follows.get(job));
+    else if (this.#pools.has(zone)) this.#watch(this.#pools.get(zone));
+    else this.#leaveAgain(name);
   }
 
+  #leaveAgain(name) {
+    if (this.#leaving.has(name)) this.#gateway.sendOnce(this.#leaving.get(name));
+    this.#leaving.delete(name);
+  }
   /** @param isRepeated an earlier subscription is unanswered, and may be lost */
   #subscribeAll(isRepeated) {
-    for (const follow of this.#follows.values()) if (!isRepeated || !follow.isAnswered) this.#subscribe(follow, isRepeated);
-    for (const watched of this.#pools.values()) if (!isRepeated || !watched.isAnswered) this.#watch(watched, isRepeated);
+    for (const follow of this.#follows.values()) this.#subscribe(follow, isRepeated);
+    for (const watched of this.#pools.values()) this.#watch(watched, isRepeated);
   }
 
   #retryLater(name, {retryInMs = ASK_AGAIN_AFTER}, action) {
@@ -364,8 +365,10 @@ export class Enroute {
     this.#report = undefined;
     this.#renewal.cancel();
     this.#retries.clear();
+    for (const subject of [...this.#follows.values(), ...this.#pools.values()]) subject.isAnswered = false;
     this.#leaving.clear();
-    this.#fixes.disconnected();
+    this.#dropped.clear();
+    this.#fixes.repeatUnanswered();
     this.#requests.disconnected();
   }
 
@@ -380,8 +383,6 @@ export class Enroute {
       this.#publishView(follow, reduce(follow.view, {type: 'error', code: error, message: reason}, this.#options.now()));
     }
   }
-
-  // ---- events ----
 
   #emit(type, event) {
     for (const listener of [...this.#listeners.get(type) ?? []]) this.#call(listener, event);

@@ -49,7 +49,9 @@ export function playedSockets() {
     static get last() { return this.all.at(-1); }
 
     readyState = 0;
+    /** Received messages without their `ref`. */
     said = [];
+    #asked = [];
     bufferedAmount = 0;
     closedWith = null;
 
@@ -60,14 +62,26 @@ export function playedSockets() {
 
     send(text) {
       if (this.readyState !== 1) throw new Error('said to a socket that is not open');
-      this.said.push(JSON.parse(text));
+      const {ref, ...message} = JSON.parse(text);
+      if (ref) this.#asked.push({...message, ref});
+      this.said.push(message);
     }
 
     close(code) { this.closedWith = code; this.readyState = 3; }
 
     // Actions of the peer.
     opens() { this.readyState = 1; this.onopen?.(); }
-    says(...messages) { for (const message of messages) this.onmessage?.({data: JSON.stringify(message)}); }
+    says(...messages) {
+      for (const message of messages) this.onmessage?.({data: JSON.stringify({...message, ...this.#refOf(message)})});
+    }
+    /** The `ref` of the request that this message answers: the oldest one, unless the test names another. */
+    #refOf({replyTo, job, ref}) {
+      // A message that could not be read is dropped without its `ref`.
+      if (replyTo === '') this.#asked.pop();
+      const request = this.#asked.find((other) => ref ? other.ref === ref : other.type === replyTo && other.job === job);
+      this.#asked = this.#asked.filter((other) => other !== request);
+      return request && {ref: request.ref};
+    }
     welcomes(serverTime = 0) {
       this.opens();
       this.says({type: 'welcome', session: 's', serverTime, pingIntervalSeconds: 25, limits: {}});

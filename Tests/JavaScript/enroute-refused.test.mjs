@@ -164,3 +164,62 @@ test('a new connection follows no job, so a dropped unsubscribe has no effect on
   enroute.follow('j');
   assert.deepEqual(next.heard(), [subscribe]);
 });
+
+// ---- other messages that the gateway dropped ----
+
+const later = (replyTo, more) => refusal(replyTo, 'rate_limited', {retry: true, retryInMs: 500, ...more});
+
+test('a subscription that was answered is not repeated for a dropped one', async () => {
+  const {enroute, clock, peer, errors} = await open();
+  enroute.follow('j').stop();
+  const follow = enroute.follow('j');
+  assert.deepEqual(peer.heard(), [subscribe, unsubscribe, subscribe]);
+  peer.says(later('subscribe', {job: 'j'}), left, subscribed('j'));
+  await clock.pass(5_000);
+  assert.deepEqual([peer.heard(), follow.view.refused, errors], [[], null, []]);
+});
+
+test('the answer to an earlier subscription does not count for a dropped one', async () => {
+  const {enroute, clock, peer} = await open();
+  enroute.follow('j').stop();
+  enroute.follow('j');
+  peer.heard();
+  peer.says(subscribed('j'), left, later('subscribe', {job: 'j'}));
+  await clock.pass(500);
+  assert.deepEqual(peer.heard(), [{...subscribe, since: {epoch: 'e', id: '5-0'}}]);
+});
+
+test('a zone that was answered is not watched again for a dropped watch', async () => {
+  const {enroute, clock, peer} = await open();
+  enroute.watch('rome').stop();
+  const watch = enroute.watch('rome');
+  peer.heard();
+  peer.says(later('watch', {zone: 'rome'}), {type: 'pool', zone: 'rome', version: 5, riders: [], count: 0});
+  await clock.pass(5_000);
+  assert.deepEqual([peer.heard(), watch.pool.refused], [[], null]);
+});
+
+test('a dropped unwatch is repeated, also before the zone is watched again', async () => {
+  const {enroute, clock, peer, errors} = await open();
+  const [watchRome, unwatchRome] = ['watch', 'unwatch'].map((type) => ({type, zone: 'rome'}));
+  enroute.watch('rome').stop();
+  peer.says(later('unwatch', {zone: 'rome'}));
+  peer.heard();
+  await clock.pass(500);
+  assert.deepEqual(peer.heard(), [unwatchRome]);
+  peer.says(later('unwatch', {zone: 'rome'}));
+  const watch = enroute.watch('rome');
+  assert.deepEqual(peer.heard(), [unwatchRome, watchRome]);
+  peer.says(later('unwatch', {zone: 'rome'}), refusal('watch', 'bad_request', {zone: 'rome'}));
+  await clock.pass(500);
+  assert.deepEqual([peer.heard(), watch.pool.refused, errors], [[unwatchRome, watchRome], null, []]);
+});
+
+test('a refusal by the rate limit that overtakes an answer rejects only its own request', async () => {
+  const {enroute, peer} = await open();
+  const first = enroute.travel('j', true);
+  const second = enroute.travel('j', true);
+  peer.says(later('travel', {job: 'j', ref: '2'}), {type: 'ok', replyTo: 'travel', job: 'j', deadline: 9});
+  await assert.rejects(second, {code: 'rate_limited', retryInMs: 500});
+  assert.equal((await first).deadline, 9);
+});

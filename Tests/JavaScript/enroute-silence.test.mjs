@@ -40,3 +40,19 @@ test('B41: a client with an unanswered report notices a silent gateway too', asy
   await clock.pass(14_000);
   assert.deepEqual([typesOf(peer.heard()), enroute.connection.silent], ['location ping', true]);
 });
+
+for (const hours of [1, -1]) {
+  test(`after the local clock was corrected by ${hours} h a slow answer counts, even while messages arrive`, async () => {
+    const {enroute, peer, clock} = await open();
+    const {epoch} = clock;
+    for (let count = 0; count < 40; count += 1) {
+      if (count === 10) clock.epoch += hours * 3_600_000;
+      await clock.pass(700);
+      peer.says({type: 'proximity', job: 'j', state: 'left'});
+      if (typesOf(peer.heard()) !== 'ping') continue;
+      await clock.pass(300);
+      peer.says({type: 'pong', serverTime: epoch + clock.now() - 150});
+    }
+    assert.ok(Math.abs(enroute.serverTime - epoch - clock.now()) < 1_000);
+  });
+}

@@ -294,6 +294,52 @@ test('travel mode that was switched off is not resumed, whatever the gateway ans
   assert.deepEqual(resumptions(await comeBack()), []);
 });
 
+const locations = (peer) => peer.heard().filter(({type}) => type === 'location').map(({job, jobs}) => job ?? jobs);
+
+for (const end of ['switched off', 'taken over by another device']) {
+  test(`a reading for two jobs stays for the other when one is ${end}`, async () => {
+    const {enroute, clock, peer, comeBack} = await travelling('a', 'b');
+    enroute.publish(['a', 'b'], fixAt(clock));
+    peer.says({type: 'ok', replyTo: 'location', job: 'b', seq: 1});
+    await clock.pass(100);
+    enroute.publish(['a', 'b'], fixAt(clock));
+    if (end === 'switched off') enroute.travel('a', false).catch(() => {});
+    else peer.says(refusal('location', 'other_device', {job: 'a', seq: 1}));
+    assert.deepEqual(locations(peer), [['a', 'b']]);
+    await clock.pass(1_000);
+    assert.deepEqual(locations(peer), ['b']);
+    assert.deepEqual(locations(await comeBack()), ['b'], 'an unanswered report is repeated for the other job only');
+  });
+}
+
+test('a dropped resumption is repeated, and nothing is reported until its answer', async () => {
+  const {enroute, clock, errors, comeBack} = await travelling('a');
+  enroute.publish('a', fixAt(clock));
+  const next = await comeBack();
+  assert.equal(typesOf(next.heard()), 'auth travel location');
+  next.says(refusal('travel', 'rate_limited', {job: 'a', retry: true, retryInMs: 500}));
+  next.says(refusal('location', 'other_device', {job: 'a', seq: 2}));
+  enroute.publish('a', fixAt(clock));
+  await clock.pass(499);
+  assert.deepEqual(next.heard(), []);
+  await clock.pass(1);
+  assert.deepEqual(next.heard(), [resumed('a')]);
+  await clock.pass(2_000);
+  assert.deepEqual(locations(next), []);
+  next.says({type: 'ok', replyTo: 'travel', job: 'a', deadline: 9});
+  assert.deepEqual([locations(next), errors], [['a'], []]);
+});
+
+test('a dropped resumption of a job that is switched off is not repeated', async () => {
+  const {enroute, clock, comeBack} = await travelling('a');
+  const next = await comeBack();
+  next.says(refusal('travel', 'rate_limited', {job: 'a', retry: true, retryInMs: 500}));
+  next.heard();
+  enroute.travel('a', false).catch(() => {});
+  await clock.pass(5_000);
+  assert.deepEqual(resumptions(next).map(({active}) => active), [false]);
+});
+
 // ---- why there is no reading ----
 
 const reasons = (peer) => peer.heard().filter(({type}) => type === 'unavailable');

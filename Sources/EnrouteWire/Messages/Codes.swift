@@ -84,11 +84,6 @@ public enum CloseCode: UInt16, Sendable, CaseIterable {
     /// Another device took over. If both devices reconnected, they would close each other's session forever.
     case replaced = 4506
 
-    /// Whether a client should reconnect.
-    public var reconnects: Bool {
-        switch self.rawValue {
-        case Self.normal.rawValue, Self.internalError.rawValue, 4000...4499: true
-        default: false
-        }
-    }
+    /// Whether a client reconnects after a close code, listed or not: 4500 to 4999 mean that it does not.
+    public static func reconnects(after code: UInt16) -> Bool { !(4500...4999).contains(code) }
 }

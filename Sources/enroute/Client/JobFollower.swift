@@ -40,7 +40,7 @@ struct JobFollower: Sendable {
                 try await Task.sleep(for: min(.milliseconds(milliseconds), ReconnectBackoff.longest))
                 continue
             } catch let error as ClientError {
-                if case .closed(let code, _) = error, CloseCode(rawValue: code)?.reconnects == false {
+                if case .closed(let code, _) = error, !CloseCode.reconnects(after: code) {
                     throw Unavailable(description: error.description)
                 }
                 if case .malformedURL = error { throw ConfigurationError(description: error.description) }

@@ -73,7 +73,7 @@ struct Rider: Sendable {
                     try await self.travel(connection, &trip)
                 }
             } catch let error as ClientError {
-                if case .closed(let code, _) = error, CloseCode(rawValue: code)?.reconnects == false { throw error }
+                if case .closed(let code, _) = error, !CloseCode.reconnects(after: code) { throw error }
                 switch error {
                 case .upgradeRefused, .malformedURL: throw error
                 default: break

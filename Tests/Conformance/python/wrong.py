@@ -8,6 +8,7 @@ import sys
 sys.dont_write_bytecode = True
 
 from enroute import Client, client, reconnecting, views
+from enroute.errors import Disconnected, Refused
 from driver import Driver
 
 
@@ -95,6 +96,28 @@ class StaysSubscribed(Client):
         pass
 
 
+class ResumesOnce(Client):
+    """Does not repeat a `resume` that is refused for the moment."""
+
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        self.rider._resume = self._resume_once
+
+    async def _resume_once(self, job):
+        try:
+            await self.rider._switch(job, True, resume=True)
+        except (Refused, Disconnected):
+            pass
+
+
+class SubscribesTwice(Client):
+    """Repeats a subscription that was refused for the moment, even if a later one was answered."""
+
+    async def _subscribe_later(self, jobs, seconds):
+        await self.clock.sleep(seconds)
+        self._subscribe(jobs)
+
+
 class ShowsHidden(Client):
     """Continues to show the rider while tracking is paused."""
 
@@ -134,6 +157,7 @@ WRONG = {
     NoSince: ["resume", "resume-again"], StatusTwice: ["resume"], LosesStatuses: ["resume", "slow-reader"],
     IgnoresGoaway: ["goaway-without-close", "goaway-early-close"], TrustsEveryGateway: ["half-open"], StopsAtUnknown: ["unknown"],
     ResumesForever: ["travel-refused-later"], StartsLater: ["travel-unsent"], StaysSubscribed: ["unfollow-refused"],
+    ResumesOnce: ["resumption-dropped"], SubscribesTwice: ["follow-again-dropped"],
     NeverRefreshes: ["refresh"], FollowsTheEnded: ["ended"], ShowsHidden: ["hidden paused", "hidden ended"],
     ShowsOldLocations: ["old-location"], OwnClock: ["report-wrong-clock 2"],
     FloodsGateway: ["upgrade-refused", "many-jobs", "lower-limits"],

@@ -47,6 +47,7 @@
         /// `consent()`.
         public func start(for jobs: [JobID]) {
             self.jobs = jobs
+            self.reported = nil
             self.perform(self.evidence.wish(wasRefused: self.wasRefused))
         }
 

@@ -150,9 +150,11 @@ public actor FakeGateway: Transport {
         }
         let report = (try? JSONSerialization.jsonObject(with: request.body ?? Data())) as? [String: Any] ?? [:]
         self.note(String(decoding: request.body ?? Data(), as: UTF8.self))
-        self.report(report, for: [job])
+        let jobs = (report["jobs"] as? [String])?.compactMap { JobID($0) } ?? [job]
+        self.report(report, for: jobs)
         let answer: [String: Any] = [
-            "job": job.rawValue, "accepted": [job.rawValue], "stale": [], "refused": [], "serverTime": self.serverTime,
+            "job": job.rawValue, "accepted": jobs.map(\.rawValue), "stale": [], "refused": [],
+            "serverTime": self.serverTime,
         ]
         return TransportResponse(status: 200, body: try JSONSerialization.data(withJSONObject: answer))
     }

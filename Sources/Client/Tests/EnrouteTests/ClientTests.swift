@@ -162,6 +162,10 @@ extension FakeGateway {
         let received = await gateway.received
         #expect(received.count { $0.contains(#""type":"location""#) } == 1)
         #expect(received.last?.contains(#","seq":2,"fixes":"#) == true)
+        await gateway.addJob("visit-2", status: .onTheWay)
+        await client.rider.report(Fix(place: Self.home, measuredAt: Date()), for: [Self.job, "visit-2"])
+        #expect(await outcomes.next() == .accepted(Self.job))
+        #expect(await outcomes.next() == .accepted("visit-2"))
         await client.wake()
         for await state in client.connectionStates where state.isOpen { break }
         await client.stop()

@@ -66,6 +66,30 @@ import Testing
         #expect(self.resumptions(client).count == 2 && client.outcomes.isEmpty)
     }
 
+    @Test func `a dropped resumption is sent again, and nothing is reported until its answer`() {
+        var client = self.reconnected(Self.job)
+        let at = client.moment.wall
+        client.change { $0.report(.at(at), jobs: [Self.job], battery: nil, at: $1) }
+        self.refuse(&client, "travel", "rate_limited", retry: true)
+        self.refuse(&client, "location", "other_device")
+        client.pass(999)
+        #expect(self.resumptions(client).count == 1)
+        client.pass(1)
+        client.pass(5_000)
+        #expect(self.resumptions(client).count == 2 && client.sent("location").count == 1 && client.outcomes.isEmpty)
+        let ref = self.resumptions(client).last?.firstMatch(of: /"ref":"(\d+)"/)?.1 ?? ""
+        client.says(#"{"type":"ok","replyTo":"travel","job":"visit-1","ref":"\#(ref)","deadline":5}"#)
+        #expect(client.sent("location").count == 2)
+    }
+
+    @Test func `a dropped resumption of a job that is switched off is not sent again`() {
+        var client = self.reconnected(Self.job)
+        self.refuse(&client, "travel", "rate_limited", retry: true)
+        client.change { _ = $0.switchTravel(Self.job, isActive: false, resumes: false, at: $1) }
+        client.pass(5_000)
+        #expect(self.resumptions(client).count == 1)
+    }
+
     @Test(arguments: ["travel_mode_off", "other_device"])
     func `a journey is forgotten when a location is refused because this device does not report`(code: String) {
         var client = self.reconnected(Self.job)

@@ -40,6 +40,7 @@ class Client:
         self._on_view, self._on_status = on_view or nothing, on_status or nothing
         self._on_connection, self._on_error = on_connection or nothing, on_error or nothing
         self._jobs, self._answers, self._refs = {}, {}, itertools.count(1)
+        self._unanswered = set()  # Jobs whose last `subscribe` is unanswered.
         self._not_left = set()  # Jobs whose `unsubscribe` the gateway refused: this connection still follows them.
         self._socket = None  # Only while signed in.
         self._token, self._stopped, self._leave_at = None, asyncio.Event(), None
@@ -242,6 +243,7 @@ class Client:
     def _subscribe(self, jobs, at_most=100):
         if not self._socket:
             return
+        self._unanswered.update(jobs)
         for job in self._not_left.intersection(jobs):
             self._send({"type": "unsubscribe", "job": job})
         # 20 jobs with their cursors stay well below 4 KiB.
@@ -271,6 +273,8 @@ class Client:
             self._on_connection("degraded" if type == "degraded" else "open", None)
         elif type in OF_A_JOB and job:
             before = job.view
+            if type in ("subscribed", "reset"):
+                self._unanswered.discard(job.view.job)
             for event in job.apply(message):
                 self._on_status({"job": job.view.job, **event})
             if job.view != before:
@@ -308,7 +312,7 @@ class Client:
         socket = self._socket
         await self.clock.sleep(seconds)
         if socket is self._socket:
-            self._subscribe([job for job in jobs if job in self._jobs])
+            self._subscribe([job for job in jobs if job in self._jobs and job in self._unanswered])
 
     async def _leave_later(self, job, seconds):
         """Sends an `unsubscribe` again, and the `subscribe` of a job that the application follows again meanwhile."""

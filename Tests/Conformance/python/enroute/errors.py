@@ -7,6 +7,7 @@ class Refused(Exception):
     def __init__(self, error):
         super().__init__(error.get("message") or error["code"])
         self.code, self.retry, self.tasks = error["code"], bool(error.get("retry")), error.get("tasks")
+        self.retry_in = error.get("retryInMs", 1000) / 1000
 
 
 class Disconnected(Exception):

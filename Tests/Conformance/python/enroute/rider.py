@@ -42,6 +42,13 @@ class Rider:
     def forget(self, job):
         """The journey is over."""
         self._travelling.discard(job)
+        self._waiting, self._unanswered = self._without(job, self._waiting), self._without(job, self._unanswered)
+
+    @staticmethod
+    def _without(job, reading):
+        """A reading for several jobs stays for the others."""
+        jobs = [other for other in reading[0] if other != job] if reading else []
+        return (jobs, *reading[1:]) if jobs else None
 
     def _refused(self, job, code):
         self.forget(job)
@@ -77,12 +84,7 @@ class Rider:
         none is newer."""
         self._waiting, self._unanswered, self._sent_at = self._waiting or self._unanswered, None, None
         for job in list(self._travelling):
-            try:
-                await self._switch(job, True, resume=True)
-            except Refused as refused:
-                self._client.failed(job, refused.code)
-            except Disconnected:  # The next connection resumes.
-                pass
+            await self._resume(job)
         for job, reason in list(self._reasons.items()):
             self._client._send({"type": "unavailable", "reason": reason, **({"job": job} if job else {})})
         while True:
@@ -90,6 +92,20 @@ class Rider:
             await self._client.clock.sleep(max(due, 0.1))
             if self._waiting and (self._sent_at is None or self._client.clock.elapsed() >= self._sent_at + self.interval):
                 self._report()
+
+    async def _resume(self, job):
+        """Repeats what the gateway refused for the moment; until then nothing is reported."""
+        while job in self._travelling:
+            try:
+                await self._switch(job, True, resume=True)
+                return
+            except Refused as refused:
+                if not refused.retry:
+                    self._client.failed(job, refused.code)
+                    return
+                await self._client.clock.sleep(refused.retry_in)
+            except Disconnected:  # The next connection resumes.
+                return
 
     def _report(self):
         self._unanswered, self._waiting = self._waiting, None

@@ -100,7 +100,7 @@ import Testing
                     }
                     #expect(
                         received == Frame.close(4006, "too many messages before welcome"))
-                    #expect(CloseCode(rawValue: 4006)?.reconnects == true)
+                    #expect(CloseCode.reconnects(after: 4006))
                 }
             }
         }

@@ -19,7 +19,7 @@ extension ClientMachine {
 
     mutating func reportWhenDue(at moment: Moment) {
         guard let due = self.fixes.due(at: moment.now), self.timers[.report] == nil else { return }
-        guard self.connection.isOpen || (self.isInBackground && !self.isPosting) else { return }
+        guard self.connection.isOpen || (self.isInBackground && !self.isPosting), self.dropped.isEmpty else { return }
         let wait = due == 0 && self.connection.isCongested ? Self.congestionPause : due
         if wait > 0 {
             self.timers[.report] = moment.now + wait

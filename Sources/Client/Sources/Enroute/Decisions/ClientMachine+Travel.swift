@@ -23,30 +23,44 @@ extension ClientMachine {
     }
 
     mutating func resumeTravels(at moment: Moment) {
-        for job in self.travels.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
-            let request = self.nextRequest()
-            self.travels[job] = Travel(request: request)
-            self.send(
-                .travel(job, isActive: true, device: self.device, resumes: true), ref: request, at: moment)
-        }
+        for job in self.travels.keys.sorted(by: { $0.rawValue < $1.rawValue }) { self.resume(job, at: moment) }
+    }
+
+    mutating func resume(_ job: JobID, at moment: Moment) {
+        guard self.travels[job] != nil else { return }
+        let request = self.nextRequest()
+        self.travels[job] = Travel(request: request)
+        self.send(.travel(job, isActive: true, device: self.device, resumes: true), ref: request, at: moment)
     }
 
     mutating func travelAnswered(_ job: JobID, _ request: Int) {
-        if self.travels[job]?.request == request { self.travels[job]?.isAnswered = true }
+        guard self.travels[job]?.request == request else { return }
+        self.travels[job]?.isAnswered = true
+        self.dropped.remove(job)
     }
 
     /// From now on, the client neither resumes the job nor sends its queued readings.
     mutating func forget(_ job: JobID) {
         self.travels[job] = nil
+        self.timers[.travel(job)] = nil
+        self.dropped.remove(job)
         self.unavailable[.job(job)] = nil
         self.fixes.forget(job)
     }
 
-    /// Handles a refusal to switch travel mode on or off. If a later request was sent, its answer decides.
-    mutating func travelRefused(_ refusal: WireError, _ error: EnrouteError) {
-        guard !error.isRetryable, let job = refusal.job, let request = self.travels[job]?.request,
+    /// Handles a refusal to switch travel mode on or off. If a later request was sent, its answer decides. A resumption is
+    /// repeated; the app repeats its own requests.
+    mutating func travelRefused(_ refusal: WireError, _ error: EnrouteError, tryAgainAt due: Double) {
+        guard let job = refusal.job, let request = self.travels[job]?.request,
             refusal.ref == nil || refusal.ref == String(request)
         else { return }
+        self.dropped.remove(job)
+        if error.isRetryable {
+            if self.pending.contains(request) { return }
+            self.timers[.travel(job)] = due
+            if error.code == .rateLimited { self.dropped.insert(job) }
+            return
+        }
         self.forget(job)
         if error.code == .otherDevice { self.takenOver.insert(job) }
         // Nobody waits for the answer to a resumption.
@@ -55,6 +69,7 @@ extension ClientMachine {
 
     /// Handles a refused report over the socket.
     mutating func reportRefused(_ job: JobID?, _ error: EnrouteError) {
+        if let job, self.dropped.contains(job) { return self.fixes.repeatUnanswered() }
         self.fixes.refused(job)
         let isRepetition = error.code == .otherDevice && job.map { self.travels[$0] == nil } == true
         if let job { self.forget(job, after: error) }

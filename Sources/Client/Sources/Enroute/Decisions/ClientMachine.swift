@@ -20,6 +20,7 @@ struct ClientMachine {
     enum Timer: Hashable {
         case report, renewal, resubscribeAll
         case job(JobID)
+        case travel(JobID)
         case zone(String)
         case request(Int)
     }
@@ -42,6 +43,8 @@ struct ClientMachine {
     var postedAt: Moment?
     /// The jobs whose travel mode this device switched on, to be resumed on each new connection.
     var travels: [JobID: Travel] = [:]
+    /// The jobs whose resumption the gateway dropped. It refuses reports until it has read the next one.
+    var dropped: Set<JobID> = []
     /// The jobs for which another device of the rider reports, until this one switches travel mode on.
     var takenOver: Set<JobID> = []
     /// Why the phone has no position, until it has one. A gateway forgets it with the connection.
@@ -107,6 +110,7 @@ struct ClientMachine {
             case .renewal: self.effects.append(.fetchNewerToken)
             case .resubscribeAll: self.resubscribeUnanswered(at: moment)
             case .job(let job): self.askAgain(job, at: moment)
+            case .travel(let job): self.resume(job, at: moment)
             case .zone(let zone): self.askAgain(zone: zone, at: moment)
             case .request(let id):
                 self.settle(
@@ -181,6 +185,7 @@ struct ClientMachine {
             } else if let id = ok.ref.flatMap({ Int($0) }) {
                 if ok.replyTo == "travel", let job = ok.job { self.travelAnswered(job, id) }
                 self.settle(id, .success(ok))
+                self.reportWhenDue(at: moment)
             }
         case .error(let error): self.refused(error, at: moment)
         case .pool(let zone, let pool): self.update(zone) { $0.apply(pool) }
@@ -221,7 +226,10 @@ struct ClientMachine {
             return
         }
         if refusal.replyTo == "location" { return self.reportRefused(refusal.job, error) }
-        if refusal.replyTo == "travel" { self.travelRefused(refusal, error) }
+        if refusal.replyTo == "travel" {
+            self.travelRefused(refusal, error, tryAgainAt: again)
+            self.reportWhenDue(at: moment)
+        }
         if refusal.replyTo == "unavailable" { self.unavailableRefused(refusal, error) }
         // The gateway dropped a message without saying which one.
         if refusal.replyTo ?? "" == "", error.code == .rateLimited { self.timers[.resubscribeAll] = again }
@@ -236,7 +244,7 @@ struct ClientMachine {
             self.timers[timer] = nil
         }
         self.fixes.disconnected()
-        (self.leaving, self.refusedUnwatches) = ([:], [])
+        (self.leaving, self.refusedUnwatches, self.dropped) = ([:], [], [])
         for id in self.pending.sorted() {
             self.settle(
                 id,
