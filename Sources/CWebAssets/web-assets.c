@@ -168,6 +168,9 @@ static const unsigned char rider_device_js[] = {
 static const unsigned char rider_jobs_js[] = {
 #embed "../WebAssets/web/rider-jobs.js"
 };
+static const unsigned char rider_latest_request_js[] = {
+#embed "../WebAssets/web/rider-latest-request.js"
+};
 static const unsigned char rider_list_js[] = {
 #embed "../WebAssets/web/rider-list.js"
 };
@@ -425,6 +428,7 @@ static const struct enroute_asset page_files[] = {
     ASSET("rider-buttons.js", rider_buttons_js),
     ASSET("rider-device.js", rider_device_js),
     ASSET("rider-jobs.js", rider_jobs_js),
+    ASSET("rider-latest-request.js", rider_latest_request_js),
     ASSET("rider-list.js", rider_list_js),
     ASSET("rider-location.js", rider_location_js),
     ASSET("rider-map.js", rider_map_js),

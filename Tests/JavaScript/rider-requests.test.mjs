@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
-import {LatestRequest} from '../../Sources/WebAssets/web/rider-jobs.js';
+import {LatestRequest} from '../../Sources/WebAssets/web/rider-latest-request.js';
 import {settled} from './clock.mjs';
 
 /** The responses of a gateway, given one by one. */
