@@ -20,9 +20,11 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 SCRIPT_SECONDS = 300  # Real ones, also for a client that cannot run faster.
-# In CI (CI=1), up to this many scripts that failed beside the others are played again, one at a time and slower. More of
-# them are a defect, not a busy machine.
-SECOND_LOOKS = 3
+# Scripts played at the same time.
+AT_ONCE = 12
+# In CI (CI=1), up to this many scripts that failed beside the others are played again, one at a time and slower. One pause of
+# the machine may fail all that are being played. More of them are a defect, not a busy machine.
+SECOND_LOOKS = AT_ONCE
 SLOWER = 4
 PYTHON = f"{sys.executable} -B {HERE / 'python/driver.py'}"
 PYTHON_WRONG = f"{sys.executable} -B {HERE / 'python/wrong.py'}"
@@ -133,7 +135,7 @@ def main() -> int:
     parser.add_argument("--only", action="append", default=[], help="plays scripts whose name contains this")
     parser.add_argument("--speed", type=float, default=20, help="how many times faster than real (20)")
     parser.add_argument("--slack", type=float, default=2, help="real seconds by which anything may be late (2)")
-    parser.add_argument("--jobs", type=int, default=12, help="scripts at a time (12)")
+    parser.add_argument("--jobs", type=int, default=AT_ONCE, help=f"scripts at a time ({AT_ONCE})")
     parser.add_argument("--transcript", action="store_true", help="prints what happened in every script")
     parser.add_argument("--no-skips", action="store_true", help="a script that the client cannot play is a failure")
     parser.add_argument("--self-test", action="store_true", help="also proves that the kit finds wrong clients")

@@ -110,14 +110,6 @@ class ResumesOnce(Client):
             pass
 
 
-class SubscribesTwice(Client):
-    """Repeats a subscription that was refused for the moment, even if a later one was answered."""
-
-    async def _subscribe_later(self, jobs, seconds):
-        await self.clock.sleep(seconds)
-        self._subscribe(jobs)
-
-
 class ShowsHidden(Client):
     """Continues to show the rider while tracking is paused."""
 
@@ -157,7 +149,7 @@ WRONG = {
     NoSince: ["resume", "resume-again"], StatusTwice: ["resume"], LosesStatuses: ["resume", "slow-reader"],
     IgnoresGoaway: ["goaway-without-close", "goaway-early-close"], TrustsEveryGateway: ["half-open"], StopsAtUnknown: ["unknown"],
     ResumesForever: ["travel-refused-later"], StartsLater: ["travel-unsent"], StaysSubscribed: ["unfollow-refused"],
-    ResumesOnce: ["resumption-dropped"], SubscribesTwice: ["follow-again-dropped"],
+    ResumesOnce: ["resumption-dropped"],
     NeverRefreshes: ["refresh"], FollowsTheEnded: ["ended"], ShowsHidden: ["hidden paused", "hidden ended"],
     ShowsOldLocations: ["old-location"], OwnClock: ["report-wrong-clock 2"],
     FloodsGateway: ["upgrade-refused", "many-jobs", "lower-limits"],
