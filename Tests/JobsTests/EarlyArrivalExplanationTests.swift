@@ -97,7 +97,7 @@ import Tracking
         #expect(!section.facts.contains { $0.name == "arrives" })
     }
 
-    @Test func `there is none if arrival times before the pickup are switched off`() throws {
+    @Test func `no arrival time is explained if arrival times before the pickup are switched off`() throws {
         let section = try Self.section(Self.facts(), early: .off)
         #expect(section.state == .ok && section.verdict == "No arrival time: travel mode is not on.")
         #expect(!section.facts.contains { $0.name == "arrives" })

@@ -38,7 +38,7 @@ extension JobLedger {
     package enum Erasure: Sendable, Hashable {
         /// This many keys were deleted.
         case erased(keys: Int)
-        /// There is none, perhaps because it was erased before. Then the replicas are those that have this erasure.
+        /// The job does not exist. If it was erased before, the replicas are those that have that erasure.
         case noSuchJob
         /// The job has changed since it was read.
         case overtaken

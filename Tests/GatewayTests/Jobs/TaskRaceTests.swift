@@ -10,62 +10,13 @@ import Testing
 
 /// A rider's task and the job's record are changed at two gateways at the same time. Afterwards they agree: the rider
 /// of an open job has the task, and nobody has the task of a job that has ended.
-@Suite struct TaskRaceTests {
-    private static let rider = PersonID("rider-1")!
-    private static let other = PersonID("rider-2")!
-    private static let actor = PersonID("olga")!
-
-    /// Two gateways at one Redis, with two riders that are online.
-    private static func run(
-        _ body:
-            @escaping @Sendable (_ one: RunningGateway, _ first: JobService, _ second: JobService) async throws -> Void
-    ) async throws {
-        try await within {
-            try await RunningGateway.run(isSecure: false, { $0.limits.allowManyMessages() }) { one in
-                let addresses = (one.settings.live, one.settings.ledger)
-                try await RunningGateway.run(isSecure: false, at: addresses) { other in
-                    for rider in [Self.rider, Self.other] {
-                        try await one.registerRider(rider.text)
-                        try await one.goOnline(rider)
-                    }
-                    try await body(one, other.jobs(), one.jobs())
-                }
-            }
-        }
-    }
-
-    /// A delivery of the rider's, moved to each of `statuses` in turn.
-    private static func order(_ number: Int, _ jobs: JobService, at statuses: [JobStatus]) async throws -> JobID {
-        let job = JobID("order-\(number)")!
-        let new = NewJob(
-            job: job, kind: .delivery, customer: PersonID("anna")!, rider: Self.rider, zone: RunningGateway.rome,
-            actor: Self.actor)
-        _ = try await jobs.create(new, epoch: "e\(number)").get()
-        for status in statuses {
-            _ = try await jobs.change(job, to: status, by: Self.actor, source: "rest").get()
-        }
-        return job
-    }
-
+@Suite struct TaskRaceTests: TaskRaces {
     private static let toDelivered: [JobStatus] = [.accepted, .preparing, .readyForPickup, .inTransit, .delivered]
 
     private static func correct(_ job: JobID, to status: JobStatus, _ jobs: JobService) async -> Bool {
         let correction = StatusCorrection(to: status, because: "It was the wrong order.", by: Self.actor)
         let made = jobs.correct(job, correction) { _ in jobs.loop.makeSucceededVoidFuture() }
         return (try? await made.get()) != nil
-    }
-
-    /// The riders that have the task, and those that should have it.
-    private static func holders(of job: JobID, _ gateway: RunningGateway) async throws -> (
-        has: [String], should: [String]
-    ) {
-        var has: [String] = []
-        for rider in [Self.rider, Self.other] {
-            let tasks = try await gateway.riders.tasks(of: rider, in: RunningGateway.rome).get()
-            if tasks.contains(job) { has.append(rider.text) }
-        }
-        let state = try await gateway.ledger.state(of: job).get()
-        return (has, state.flatMap { $0.status.end == nil ? $0.rider?.text : nil }.map { [$0] } ?? [])
     }
 
     private static func end(_ job: JobID, _ jobs: JobService) async {
